@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The modules and what each may import: ARCHITECTURE.md. SwiftPM holds a target to the modules that it
-// lists here, so the table below is the import rule.
+// ARCHITECTURE.md describes the modules and their imports. A target can import only the modules
+// that it lists here, so this file enforces the import rules.
 
 let settings: [SwiftSetting] = [
     .enableExperimentalFeature("Lifetimes"),

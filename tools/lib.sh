@@ -1,7 +1,7 @@
 # Functions shared by .ci/run and the scripts in tools/; sourced by bash, never run.
 #
 # Every script works from any directory. Environment:
-#   TAPEDECK_BUILD_DIR   where Swift builds; .build of the checkout if it is not set
+#   TAPEDECK_BUILD_DIR   the build directory; by default, .build in the checkout
 
 set -euo pipefail
 
@@ -15,18 +15,18 @@ die() {
     exit 1
 }
 
-# Runs a command as root: as it is, or through sudo.
+# Runs a command as root, with sudo if necessary.
 as_root() {
     if [[ $(id -u) -eq 0 ]]; then
         "$@"
     elif command -v sudo >/dev/null; then
         sudo "$@"
     else
-        die "this needs root, and there is no sudo: $*"
+        die "this command needs root, and sudo is not installed: $*"
     fi
 }
 
-# Installs Debian packages that are missing; says so, and does nothing when all are there.
+# Installs missing Debian packages and prints their names; does nothing if all packages are installed.
 install_packages() {
     local missing=() package
     for package in "$@"; do
@@ -48,21 +48,21 @@ prepare() {
     local version
     version=$(swift --version 2>/dev/null | sed -nE 's/.*Swift version ([0-9]+\.[0-9]+).*/\1/p')
     [[ $(printf '%s\n' 6.3 "${version:-0}" | sort --version-sort | head -n 1) == 6.3 ]] \
-        || die "Swift 6.3 or newer is needed, here is ${version:-an unknown version}"
+        || die "Swift 6.3 or newer is needed; the installed version is ${version:-unknown}"
     if command -v apt-get >/dev/null; then
         install_packages git ca-certificates pkg-config liblmdb-dev libisal-dev libzstd-dev \
             libxml2-dev "$@"
     else
         pkg-config --exists lmdb libisal libzstd libxml-2.0 2>/dev/null \
-            || die "install LMDB, ISA-L, Zstandard and libxml2 with their headers, and pkg-config, first"
+            || die "first install pkg-config, and LMDB, ISA-L, Zstandard and libxml2 with their headers"
     fi
 }
 
-# Builds a package of this checkout: the root, or one of tools/, which then share what both compile.
+# Builds a package in this checkout: the root package or a package in tools/. All packages share one build directory.
 #   build_package DIRECTORY CONFIGURATION [ARGUMENTS OF swift build]
 #
-# SwiftPM caches one build plan per directory and configuration, and would use the plan of another package. So this
-# function neither reads nor leaves a cached plan.
+# SwiftPM caches one build plan per directory and configuration, and would use the plan of a different package.
+# Therefore, this function neither reads nor leaves a cached plan.
 build_package() {
     local directory=$1 configuration=$2 status=0
     shift 2
@@ -78,7 +78,7 @@ release_build() {
     local log=$build_dir/$2-build.log status=0 watcher
     mkdir -p "$build_dir"
     : >"$log"
-    # The build stays in the foreground, where an interrupt reaches it.
+    # The build runs in the foreground, so that an interrupt reaches it.
     show_build "$2" "$log" "$$" >&2 &
     watcher=$!
     build_package "$1" release --product "$2" >"$log" 2>&1 || status=$?
@@ -99,25 +99,26 @@ show_build() {
     while sleep 1 && kill -0 "$3" 2>/dev/null; do
         passed=$((SECONDS - begun))
         [[ $passed -ge 3 ]] || continue
-        if [[ -z $is_named ]]; then say "building $1; what it says goes to $2"; fi
+        if [[ -z $is_named ]]; then say "building $1; the log is $2"; fi
         is_named=1
         if [[ -t 2 ]]; then
             line=$(tail -n 1 "$2")
             printf '\r\033[K%d s  %s' "$passed" "${line:0:70}" >&2
         elif [[ $((passed % 60)) -eq 0 ]]; then
-            say "still building $1, for $((passed / 60)) min"
+            say "still building $1 after $((passed / 60)) min"
         fi
     done
 }
 
-# A duration since a time in seconds with decimals, as "12.3 s".
+# Prints the duration since a time in seconds with decimals, such as "12.3 s".
 elapsed() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", to - from }'; }
 
-# Ends every process of a session, whatever groups they have made; a test's children have their own.
+# Kills every process in a session, including processes in other process groups, because children of tests have their
+# own groups.
 kill_session() {
     local stat fields
     for stat in /proc/[0-9]*/stat; do
-        # "pid (name) state parent group session …"; a name may hold anything.
+        # "pid (name) state parent group session …"; the name may contain any characters.
         read -r -d '' fields <"$stat" 2>/dev/null || true
         fields=(${fields##*) })
         if [[ ${fields[3]:-} == "$1" ]]; then
@@ -127,13 +128,13 @@ kill_session() {
     done
 }
 
-# Runs a command for at most the given number of seconds; returns 124 if it took longer. Also ends every process that
-# the command has started.
+# Runs a command for at most the given number of seconds; returns 124 if it took longer. Also kills every process
+# that the command has started.
 #   limited SECONDS COMMAND...
 limited() {
     local end=$((SECONDS + $1)) status=0
     shift
-    # A shell makes what it runs in the background deaf to interrupts; tests send them.
+    # A shell makes background commands ignore SIGINT and SIGQUIT, but tests send these signals.
     setsid env --default-signal=INT,QUIT "$@" &
     limited_session=$!
     trap 'kill_session "$limited_session"' EXIT

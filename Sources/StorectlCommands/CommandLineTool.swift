@@ -15,13 +15,14 @@ internal import TapedeckModel
 public enum CommandLineTool {
     /// Runs the program and exits.
     ///
-    /// It runs on the main thread, because commands block and must not occupy the threads that
+    /// Commands run on the main thread, because they block and must not occupy the threads that
     /// tasks share.
     @MainActor
     public static func run() async -> Never {
         StandardOutput.occupyStandardDescriptors()
         Interruption.unblock()
-        // `write` then reports a closed pipe as an error, which ends the command in an orderly way.
+        // With SIGPIPE ignored, `write` reports a closed pipe as an error, so the command can clean
+        // up.
         signal(SIGPIPE, SIG_IGN)
         exit(await run(Array(CommandLine.arguments.dropFirst())))
     }
@@ -52,7 +53,7 @@ public enum CommandLineTool {
         } catch let error as Interrupted {
             return interrupted(error.message)
         } catch let error where StorectlCommand.exitCode(for: error) == .success {
-            // The parser throws the texts of --help and --version.
+            // The parser throws the output of --help and --version as an error.
             return printed(StorectlCommand.fullMessage(for: error))
         } catch {
             return fail(CommandError(error), isJSON)
@@ -60,7 +61,7 @@ public enum CommandLineTool {
     }
 
     private static func parse(_ arguments: [String]) throws -> any ParsableCommand {
-        // For an unknown command, the parser would show the help of its group instead of an error.
+        // If a command is unknown, the parser would show the help of its group instead of an error.
         if arguments.first == "help" { try checkCommand(arguments.drop { $0 == "help" }) }
         do {
             return try StorectlCommand.parseAsRoot(arguments)
@@ -87,7 +88,7 @@ public enum CommandLineTool {
         return command
     }
 
-    /// Splits arguments into the names of the commands that they begin with, and the rest.
+    /// Splits arguments into the leading command names and the remaining arguments.
     private static func commandPath(
         _ arguments: ArraySlice<String>
     ) -> (path: [String], rest: ArraySlice<String>) {
@@ -141,7 +142,7 @@ public enum CommandLineTool {
 
     /// Whether all arguments are valid UTF-8.
     ///
-    /// Swift replaces invalid bytes, which would change a payload without notice.
+    /// Swift replaces invalid bytes, which would silently change a payload.
     private static var areArgumentsText: Bool {
         (0..<Int(CommandLine.argc)).allSatisfy { index in
             guard let argument = CommandLine.unsafeArgv[index] else { return true }

@@ -11,14 +11,14 @@ public import TapedeckModel
 /// }
 /// ```
 ///
-/// A loop begins after the last acknowledged event, and at the end of the log waits for new events
+/// A loop begins after the last acknowledged event. At the end of the log, it waits for new events
 /// from this or any other process. Events that were delivered but not acknowledged are delivered
-/// again: to the next loop, and after a restart. Acknowledging is a separate call, because asking
-/// for the next event does not mean that the previous one is done: operators read ahead, and the
-/// work for an event may outlast the loop body.
+/// again to the next loop, including after a restart. Acknowledging is a separate call, because
+/// asking for the next event does not mean that the previous event has been handled. Sequence
+/// operators read ahead, and the work for an event may outlast the loop body.
 ///
 /// If the log is restored to an earlier state, for example from a backup, delivery resumes at a
-/// position that still exists: no new event is skipped, and some earlier events are delivered
+/// position that still exists. No new event is skipped, and some earlier events are delivered
 /// again. Rebuilding projections does not affect subscriptions, since events come from the log.
 ///
 /// A loop ends when its task is cancelled, or when the subscription or the store is closed; while
@@ -37,14 +37,16 @@ public struct EventSubscription: AsyncSequence, Sendable {
 
     /// Acknowledges all events up to and including `event`.
     ///
-    /// When it returns, the acknowledgement survives the end of the process; a power failure may
-    /// undo acknowledgements of the last second. Acknowledging an event again, or an earlier one,
-    /// changes nothing. Acknowledging an event before it is delivered skips all events up to it.
+    /// When this method returns, the acknowledgement survives the end of the process; a power
+    /// failure may undo acknowledgements from the last second. Acknowledging an event again, or
+    /// acknowledging an earlier event, changes nothing. Acknowledging an event before it is
+    /// delivered skips all events up to it.
     ///
     /// Costs a small write that does not wait for the disk. While the store is suspended, the
     /// acknowledgement is kept in memory until the store resumes. Throws `StoreError`: `.notFound`
-    /// (the event is no longer in the log, which was restored to an earlier state), `.closed`,
-    /// `.busy` as a loop does, `.diskFull`.
+    /// (the event is no longer in the log, because the log was restored to an earlier state),
+    /// `.closed`, `.busy` (another process subscribed under this name while the store was
+    /// suspended), `.diskFull`.
     public func acknowledge(through event: EventEnvelope) async throws(StoreError) {
         do { try await core.acknowledge(through: event) } catch { throw StoreError(error) }
     }
@@ -65,12 +67,12 @@ public struct EventSubscription: AsyncSequence, Sendable {
 
         init(_ core: LogSubscription) { self.core = core }
 
-        /// Waits for the next event and returns it; nil at the end.
+        /// Waits for the next event and returns it; returns nil at the end.
         public mutating func next() async throws(StoreError) -> EventEnvelope? {
             try await next(isolation: nil)
         }
 
-        /// Waits for the next event and returns it; nil at the end.
+        /// Waits for the next event and returns it; returns nil at the end.
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(StoreError) -> EventEnvelope? {
@@ -91,20 +93,21 @@ extension TapedeckStore {
     /// Subscribes to events under a name, or resumes after the last acknowledged event.
     ///
     /// - Parameters:
-    ///   - name: 1 to `EventLog.subscriptionNameCountMax` lowercase letters, digits, dots, dashes
-    ///     and underscores. Only one subscriber at a time, in any process, can use it.
+    ///   - name: The name, which consists of 1 to `EventLog.subscriptionNameCountMax` lowercase
+    ///     letters, digits, dots, dashes and underscores. Only one subscriber at a time, in any
+    ///     process, can use it.
     ///   - start: The starting position if the name is new.
     ///   - types: The event types to deliver; all if empty.
-    ///   - tags: The tags that an event must have, all of them.
+    ///   - tags: The tags to match; an event is delivered only if it has all of them.
     ///
-    /// The filter may differ from the last time. Events that did not match the filter were passed
-    /// over, and are not delivered later.
+    /// The filter may differ from the last time. Events that did not match an earlier filter were
+    /// skipped and are not delivered later.
     ///
-    /// Costs a new file for a new name, and a look-up for each origin. Delivering from far behind
-    /// the end costs a look-up per matching event; otherwise, it costs a read of the new events.
-    /// Throws `StoreError`: `.busy` (the subscription is already open), `.usage` (the name is
-    /// invalid), `.damaged` (the file with its position is damaged), `.readOnly`, `.closed`,
-    /// `.diskFull`.
+    /// Costs a look-up for each origin, and a new file if the name is new. Delivering events from
+    /// far before the end of the log costs a look-up per matching event; near the end, it costs a
+    /// read of the new events. Throws `StoreError`: `.busy` (the subscription is already open),
+    /// `.usage` (the name is invalid), `.damaged` (the subscription's file is damaged),
+    /// `.readOnly`, `.closed`, `.diskFull`.
     public func subscribe(
         named name: String, from start: SubscriptionStart = .beginning, types: [EventType] = [],
         tags: [Tag] = []
@@ -117,7 +120,8 @@ extension TapedeckStore {
         }
     }
 
-    /// Returns all subscriptions that this store knows, by name, open or not.
+    /// Returns all subscriptions known to this store, ordered by name, whether or not they are
+    /// open.
     ///
     /// Costs a read of a small file per subscription.
     public func subscriptions() async throws(StoreError) -> [SubscriptionStatus] {

@@ -2,7 +2,8 @@ internal import TapedeckLog
 internal import TapedeckModel
 public import TapedeckVideo
 
-/// Records a player's reports, one per second, as few events; see `PlaybackCoalescing`.
+/// Accepts a report per second from a player and records only a few of them as events; see
+/// `PlaybackCoalescing`.
 ///
 /// ```swift
 /// let recorder = try await PlaybackRecorder.open(store)
@@ -10,9 +11,10 @@ public import TapedeckVideo
 /// try await recorder.flush()           // at a pause or a stop, and before the app is suspended
 /// ```
 ///
-/// A held-back report is kept in a file of the store: it survives the end of the process, and is
-/// recorded with its original time when the recorder is opened again. A power failure may lose it.
-/// Lists show a report once it is recorded, at most `PlaybackCoalescing.holdSecondsMax` later.
+/// A held-back report is kept in a file in the store. It survives the end of the process, and is
+/// recorded with its original time when the recorder is opened again. It may be lost in a power
+/// failure. Lists show a report once it is recorded, which takes at most
+/// `PlaybackCoalescing.holdSecondsMax`.
 ///
 /// Use one recorder per player; reports are recorded in the order of the calls.
 public actor PlaybackRecorder {
@@ -92,7 +94,7 @@ public actor PlaybackRecorder {
 
     private func record(_ events: [ProposedEvent]) async throws(StoreError) {
         waiting += events
-        // One batch at a time, to keep the order of the calls in the log.
+        // Append one batch at a time, so that events are recorded in the order of the calls.
         while isRecording { await withCheckedContinuation { others.append($0) } }
         guard !waiting.isEmpty else { return }
         isRecording = true
@@ -111,7 +113,8 @@ public actor PlaybackRecorder {
         if let failure { throw failure }
     }
 
-    /// Writes the held-back report to the file, whose previous report has been recorded.
+    /// Writes the held-back report to the file, replacing a report that has been recorded or
+    /// superseded.
     private func hold() throws(StoreError) {
         try StoreError.wrapping {
             try file.write(HeldEvent(try coalescing.held.map(ProposedEvent.init)))

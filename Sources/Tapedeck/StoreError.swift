@@ -1,6 +1,6 @@
 public import TapedeckModel
 
-/// An error of a store, which also wraps the errors of the underlying modules.
+/// An error reported by a store, which may wrap an error from an underlying module.
 public struct StoreError: CodedError {
     /// The error code.
     public let code: ErrorCode
@@ -11,7 +11,7 @@ public struct StoreError: CodedError {
     /// The underlying error.
     public let cause: (any Error)?
 
-    /// Converts any error.
+    /// Creates a store error from any other error.
     public init(_ error: any Error) {
         switch error {
         case let error as StoreError: self = error

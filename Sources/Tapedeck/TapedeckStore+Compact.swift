@@ -8,10 +8,10 @@ extension TapedeckStore {
     /// about what a device played or where a video was found.
     ///
     /// No list, digest or hash chain changes. Events that have not been delivered to every server
-    /// and every subscription are kept, and so are the last thousand events of each origin. Reads
-    /// and appends continue meanwhile; each step holds the writer's lock for a few milliseconds.
-    /// Compaction can be interrupted at any time and resumes later. Future events reuse the freed
-    /// space; `EventLog.shrink` returns it to the system.
+    /// and every subscription are kept, and so are the events of each origin's incomplete last
+    /// block (up to 1,023). Reads and appends continue meanwhile; each step holds the writer's lock
+    /// for a few milliseconds. Compaction can be interrupted at any time and resumes later. Future
+    /// events reuse the freed space; `EventLog.shrink` returns it to the system.
     ///
     /// Lists as of a past time reflect only the events that remain.
     ///
@@ -31,7 +31,8 @@ extension TapedeckStore {
 }
 
 extension CompactionRule {
-    /// Returns the video domain's rule, for the servers that a log knows.
+    /// Returns the video domain's rule, which keeps events that a server known to the log still
+    /// lacks.
     @available(*, noasync)
     package static func video(_ log: EventLog) throws -> CompactionRule {
         CompactionRule(

@@ -3,7 +3,7 @@ public import TapedeckModel
 public import TapedeckProjections
 
 extension TapedeckStore {
-    /// The default for the maximum number of attempts of a decision.
+    /// The default maximum number of attempts per decision.
     public static let decisionAttemptsMax = ProjectionRunner.decisionAttemptsMax
 
     /// Reads the state of one key, runs `decision`, and records its events only if the state has
@@ -19,8 +19,8 @@ extension TapedeckStore {
     /// If an event that affects the state is recorded in between, by this process, another process
     /// or a sync, the state is read and `decision` runs again. Such an event has the tag `key` and
     /// one of the projection's types, or is a receipt of such an event. So if several callers take
-    /// the last seat of this store, only one gets it. Other devices decide on their own stores:
-    /// their decisions arrive by sync, and the fold must resolve conflicts.
+    /// the last seat of this store, only one gets it. Other devices decide in their own stores.
+    /// Their events arrive by sync, and the fold must resolve conflicts.
     ///
     /// - Parameters:
     ///   - projection: A projection with which the store was opened.
@@ -35,11 +35,11 @@ extension TapedeckStore {
     /// key of the same projection run one after another, so they do not conflict; decisions on
     /// different keys share commits.
     ///
-    /// Rethrows the errors of `decision` unchanged; then nothing is recorded. Also throws
+    /// If `decision` throws, rethrows its error unchanged and records nothing. Also throws
     /// `StoreError`: `.conditionFailed` (conflicts in all `attemptsMax` attempts), `.frozen` (the
     /// key's fold rejected an event), `.notFound` (the store does not have the projection), and the
-    /// errors of `append` and `query`; and `CancellationError` if the task is cancelled between two
-    /// attempts.
+    /// errors of `append` and `query`. Throws `CancellationError` if the task is cancelled between
+    /// two attempts.
     @discardableResult
     public func decide<P: Projection>(
         _ projection: P, key: Tag, attemptsMax: Int = decisionAttemptsMax,
@@ -54,11 +54,11 @@ extension TapedeckStore {
     /// Reads any views, runs `decision`, and records its events only if the data it read has not
     /// changed.
     ///
-    /// Like `decide(_:key:attemptsMax:_:)`, for decisions that depend on several keys or
-    /// projections. The store tracks what `decision` reads: a state or an item counts as its key,
-    /// and rows count as all keys of their projection, so a decision that reads rows conflicts with
-    /// every event of the projection's types. The rows of a frozen key are read in their last
-    /// state.
+    /// This method works like `decide(_:key:attemptsMax:_:)`, but for decisions that depend on
+    /// several keys or projections. The store tracks what `decision` reads: a state or an item
+    /// counts as its key, and rows count as all keys of their projection, so a decision that reads
+    /// rows conflicts with every event of the projection's types. For a frozen key, `decision`
+    /// reads the rows of its last state.
     ///
     /// - Parameters:
     ///   - names: The projections that `decision` reads; nil for all.
@@ -67,8 +67,8 @@ extension TapedeckStore {
     ///     side effects.
     /// - Returns: The recorded events; nil if there were none.
     ///
-    /// Has the same costs and errors as the other method. Within this process, decisions that had a
-    /// conflict run one after another.
+    /// Has the same costs and errors as `decide(_:key:attemptsMax:_:)`. Within this process,
+    /// decisions are retried one at a time after a conflict.
     @discardableResult
     public func decide(
         reading names: [String]? = nil, attemptsMax: Int = decisionAttemptsMax,
@@ -79,7 +79,7 @@ extension TapedeckStore {
         }
     }
 
-    /// Converts the errors of the underlying modules to `StoreError`, and rethrows others
+    /// Converts errors from the underlying modules to `StoreError`, and rethrows other errors
     /// unchanged.
     private func naming<R>(_ body: () async throws -> R) async throws -> R {
         do {

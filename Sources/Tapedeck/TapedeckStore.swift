@@ -16,7 +16,7 @@ public import TapedeckVideo
 /// ```
 ///
 /// `StoreRemotes`, in the product `TapedeckConnectors`, syncs with remote systems. The store must
-/// then include the projections of both:
+/// then be opened with the projections of the connectors, too:
 ///
 /// ```swift
 /// let store = try TapedeckStore.open(
@@ -25,12 +25,12 @@ public import TapedeckVideo
 /// let report = try await remotes.sync("home")
 /// ```
 ///
-/// A store is safe to use from any task or thread. Several processes may open the same store; each
-/// process opens it once and shares it.
+/// A store is safe to use from any task or thread. Several processes may open the same store. Each
+/// process must open it only once and share the object.
 public final class TapedeckStore: Sendable {
-    /// The log: positions, ids, raw events.
+    /// The log, which provides positions, ids and raw events.
     public let log: EventLog
-    /// The projections: rebuild, verify, inspect frozen keys.
+    /// The projections, which can be rebuilt and verified, and whose frozen keys can be inspected.
     public let projections: ProjectionRunner
     // Queries block on LMDB and on folding, so they run outside Swift's cooperative thread pool.
     private let queries = DispatchQueue(
@@ -49,8 +49,8 @@ public final class TapedeckStore: Sendable {
     ///   - projections: The projections to keep; the video domain's by default.
     ///   - options: The options of the log.
     ///
-    /// Throws `StoreError`: `.noStore`, `.busy` (open in this process already), `.damaged`,
-    /// `.newerFormat`, `.accessDenied`, `.diskFull`.
+    /// Throws `StoreError`: `.noStore`, `.busy` (the store is already open in this process),
+    /// `.damaged`, `.newerFormat`, `.accessDenied`, `.diskFull`.
     public static func open(
         _ directory: String, creating: Bool = true,
         projections: [any Projection] = VideoProjections.standard.all,
@@ -64,8 +64,7 @@ public final class TapedeckStore: Sendable {
         }
     }
 
-    /// The maximum number of times that opening is retried while other processes create and erase
-    /// the store.
+    /// The maximum number of retries while other processes create and erase the store.
     private static let opensMax = 8
 
     private static func openOrCreate(
@@ -89,7 +88,7 @@ public final class TapedeckStore: Sendable {
 
     /// Opens the store in a local directory.
     ///
-    /// Throws `StoreError`: `.usage` if the URL is not a file URL, and the errors of `open` with a
+    /// Throws `StoreError`: `.usage` (the URL is not a file URL), and the errors of `open` with a
     /// path.
     public static func open(
         _ directory: URL, creating: Bool = true,
@@ -101,7 +100,7 @@ public final class TapedeckStore: Sendable {
                 ModelError(
                     .usage,
                     "the URL is not a file URL: its scheme is \(directory.scheme ?? "missing")",
-                    hint: "give a file URL, or a path"))
+                    hint: "use a file URL or a path"))
         }
         return try open(
             directory.path(percentEncoded: false), creating: creating, projections: projections,
@@ -113,7 +112,7 @@ public final class TapedeckStore: Sendable {
     /// - Parameters:
     ///   - events: The events, in the order in which they happened.
     ///   - atMilliseconds: The time at which they happened, in Unix milliseconds; nil for now.
-    ///   - condition: A condition under which the events must not be recorded.
+    ///   - condition: A condition that must hold for the events to be recorded; nil for none.
     ///
     /// Throws `StoreError`: the errors of invalid events, `.conditionFailed`, `.diskFull`,
     /// `.closed`.
@@ -171,8 +170,8 @@ public final class TapedeckStore: Sendable {
 
     /// Reads projections as of a point in the log; see `ProjectionRunner.read(_:asOf:)`.
     ///
-    /// A key costs a look-up per event; long lists cost a rebuild of their projections. Throws the
-    /// errors of `query`.
+    /// Reading a key costs a look-up for each of its events; reading a long list costs a rebuild of
+    /// its projection. Throws the errors of `query`.
     public func query<R: Sendable>(
         _ names: [String]? = nil, asOf point: HistoryPoint,
         _ body: @escaping @Sendable (Views) throws -> R
@@ -181,17 +180,17 @@ public final class TapedeckStore: Sendable {
         return try await run { try projections.read(names, asOf: point, body) }
     }
 
-    /// Explains the state of a projection's key: the rule, and the events that determine it; see
+    /// Explains the state of a projection's key by the rule and the events that determine it; see
     /// `ProjectionRunner.explain`.
     ///
     /// - Parameters:
     ///   - projection: The name of the projection, such as `watch-later`.
     ///   - key: The key, such as a video's tag.
     ///   - point: The point in the log; nil for now.
-    ///   - excluded: Events to ignore, as if they had not happened.
+    ///   - excluded: The events to ignore, as if they had not happened.
     ///
     /// Throws `StoreError`: `.notFound` (the projection or an event does not exist), `.usage` (the
-    /// key is of another kind), `.tooLarge` (more than a million events), `.closed`.
+    /// key is not of the projection's kind), `.tooLarge` (more than a million events), `.closed`.
     public func explain(
         _ projection: String, key: Tag, asOf point: HistoryPoint? = nil,
         without excluded: [EventID] = []
@@ -241,9 +240,9 @@ public final class TapedeckStore: Sendable {
     ///   - token: The token that authenticates the user; it is never stored or logged.
     ///   - progress: Called after each step, on an unspecified thread.
     ///
-    /// If the sync fails, the report's `failure` says why; nothing is lost. To stay connected,
-    /// create a `SyncEngine` for `log` with `isLive`. Throws `StoreError`: `.usage` (the URL is
-    /// invalid), `.diskFull`, `.closed`, `.damaged`.
+    /// If the sync fails, the report's `failure` contains the reason; nothing is lost. To stay
+    /// connected, create a `SyncEngine` for `log` with `isLive`. Throws `StoreError`: `.usage` (the
+    /// URL is invalid), `.diskFull`, `.closed`, `.damaged`.
     @discardableResult
     public func sync(
         with server: String, token: String,

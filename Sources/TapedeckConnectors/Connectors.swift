@@ -31,7 +31,7 @@ public enum Connectors {
         }
     }
 
-    /// Validates and normalizes the parts of a system to read; only TVmaze has parts, its
+    /// Validates and normalizes the parts of a system to read; only TVmaze has parts: its
     /// schedules.
     ///
     /// Throws `SyncError` with `.usage` for an unknown part, or if the system has no parts.
@@ -44,7 +44,7 @@ public enum Connectors {
         return []
     }
 
-    /// The outboxes for intents, one for each kind of tag.
+    /// The outboxes for intents, one for each tag kind.
     public static let outboxes: [Outbox] = [
         Outbox(
             of: "video",
@@ -54,12 +54,12 @@ public enum Connectors {
             ],
             registers: [
                 LikeToggled.eventType, VideoWatched.eventType, WatchLaterToggled.eventType,
-                // A new submission after a refusal replaces the refused one.
+                // A new submission after a refusal replaces the refused submission.
                 VideoSubmitted.eventType,
             ]),
         Outbox(
             of: "answer", inserts: [CommentPosted.eventType], registers: [LikeToggled.eventType]),
-        // A question has one answer: of several unsent recordings, only the last is sent.
+        // A question has one answer. If there are several unsent recordings, only the last is sent.
         Outbox(of: "question", inserts: [], registers: [AnswerRecorded.eventType]),
         Outbox(
             of: "user", inserts: [QuestionAsked.eventType, ProfileEdited.eventType],
@@ -68,8 +68,8 @@ public enum Connectors {
             owners: [FollowToggled.eventType: FollowToggled.followerField]),
     ]
 
-    /// Returns the store's side of a session with a remote: the signed-in account, and whether the
-    /// remote still exists.
+    /// Returns the store's data that a session with a remote needs: the store's account, and
+    /// whether the remote still exists.
     package static func connection(
         with remote: Remote, _ runner: ProjectionRunner, _ projections: VideoProjections = .standard
     ) -> RemoteConnection {
@@ -88,6 +88,6 @@ public enum Connectors {
             })
     }
 
-    /// The projections that syncing with remotes needs, in addition to the domain's.
+    /// The projections that syncing with remotes needs, in addition to the domain's projections.
     public static let projections: [any Projection] = [Remotes(), ShelbyFrames()] + outboxes
 }

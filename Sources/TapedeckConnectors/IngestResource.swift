@@ -8,9 +8,10 @@ internal import TapedeckVideo
 /// let result = try resource.read(bytes, observedAt: nil)
 /// ```
 ///
-/// Reading is pure: no network, no clock, no store. Hostile input produces refusals, never a crash.
+/// Reading is pure: it uses no network, no clock and no store. Hostile input produces refusals,
+/// never a crash.
 public struct IngestResource: Sendable {
-    /// The name, `system/resource`.
+    /// The name, in the form `system/resource`.
     public let name: String
     /// Whether `read` needs the id of the show that the response belongs to.
     public let needsShow: Bool
@@ -75,15 +76,16 @@ public struct IngestResource: Sendable {
     ///   - video: The key of the video that the response belongs to, or any form of its URL, if
     ///     `needsVideo`.
     ///   - list: The name of the list that a Shelby dashboard or roll represents, as in
-    ///     `VideoGroup`; nil for the user's stream, or for the roll that the response names.
-    ///   - listing: The request that the response answers completely, if `isListing`: episodes of
-    ///     an earlier answer that this one lacks are cancelled. Nil cancels nothing.
+    ///     `VideoGroup`; nil for the user's stream, or for the roll whose id is in the response.
+    ///   - listing: If `isListing`, the request to which this is the complete response. Episodes
+    ///     that were listed in an earlier response to the same request but are missing from this
+    ///     response are cancelled. If nil, nothing is cancelled.
     ///   - observedAt: The time of the response in Unix milliseconds, for example from its `Date`
     ///     header; nil if unknown.
     ///
-    /// Throws `ModelError` with `.usage` if a required show or video is missing, the list name is
-    /// invalid, or `listing` is given for a resource that does not support it or without
-    /// `observedAt`; with `.invalidVideo` for an invalid video; and with `.invalidTime` for a time
+    /// Throws `ModelError` with `.usage` if a required show or video is missing, if the list name
+    /// is invalid, or if `listing` is given without `observedAt` or for a resource that does not
+    /// support it. Throws `.invalidVideo` for an invalid video, and `.invalidTime` for a time
     /// before 1970 or after 9999.
     public func read(
         _ bytes: [UInt8], show: Int64? = nil, video: String? = nil, list: String? = nil,
@@ -91,11 +93,12 @@ public struct IngestResource: Sendable {
     ) throws(ModelError) -> IngestResult {
         if needsShow, show.map({ $0 <= 0 }) ?? true {
             throw ModelError(
-                .usage, "\(name) does not name its show", hint: "give the show's id: --show ID")
+                .usage, "\(name) does not contain the id of its show",
+                hint: "give the show's id: --show ID")
         }
         if needsVideo, video == nil {
             throw ModelError(
-                .usage, "\(name) does not name its video",
+                .usage, "\(name) does not contain the key of its video",
                 hint: "give the video's key or URL: --video KEY")
         }
         let key = try video.map { (text) throws(ModelError) in try VideoKey(text) }
@@ -111,7 +114,8 @@ public struct IngestResource: Sendable {
         }
         if listing != nil {
             guard isListing else {
-                throw ModelError(.usage, "\(name) does not list one day, so it takes no --date")
+                throw ModelError(
+                    .usage, "\(name) does not list a single day, so --date does not apply")
             }
             guard observedAt != nil else {
                 throw ModelError(
@@ -134,9 +138,10 @@ public struct IngestResource: Sendable {
 
 /// The parameters with which a day's list was requested from `/schedule` or `/schedule/web`.
 public struct ListingRequest: Hashable, Sendable {
-    /// The day, `YYYY-MM-DD`.
+    /// The day, in the format `YYYY-MM-DD`.
     public let date: String
-    /// The country's code; nil means the United States, or the whole world for web channels.
+    /// The country's code; nil for the United States, or for all countries in a list of web
+    /// channels.
     public let country: String?
 
     /// Creates a request.
@@ -147,7 +152,7 @@ public struct ListingRequest: Hashable, Sendable {
         guard CalendarDay(date) != nil else {
             throw ModelError(
                 .invalidTime, "\"\(date.prefix(20))\" is not a day",
-                hint: "write YYYY-MM-DD, such as 2019-07-11")
+                hint: "use the format YYYY-MM-DD, such as 2019-07-11")
         }
         self.date = date
         self.country = try country.map { (text) throws(ModelError) in
@@ -158,13 +163,13 @@ public struct ListingRequest: Hashable, Sendable {
 
 /// The facts about a response that its body does not contain.
 struct IngestContext: Sendable {
-    /// The id of the show it belongs to.
+    /// The id of the show that the response belongs to.
     var show: Int64?
-    /// The key of the video it belongs to.
+    /// The key of the video that the response belongs to.
     var video: String?
-    /// The name of the list it represents.
+    /// The name of the list that the response represents.
     var list: String?
-    /// The request that it answers completely.
+    /// The request to which this is the complete response.
     var listing: ListingRequest?
     /// The time of the response, in Unix milliseconds.
     var observedAt: Int64?

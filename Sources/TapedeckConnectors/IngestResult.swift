@@ -9,7 +9,7 @@ public struct IngestResult: Sendable {
 
     private var facts: Set<ObservedFact> = []
 
-    /// The number of facts in the document, proposed and refused.
+    /// The number of facts in the document, both proposed and refused.
     public var read: Int { proposals.count + refused.count }
 
     init() {}

@@ -3,7 +3,7 @@ internal import TapedeckVideo
 
 /// A member of a JSON object in a response.
 enum JSONField<Value> {
-    /// The member is missing, so nothing is known.
+    /// The member is missing, so its value is unknown.
     case absent
     /// The member is null: there is no value.
     case null
@@ -17,7 +17,7 @@ enum JSONField<Value> {
     }
 }
 
-/// A JSON object of a response and its path, which every refusal includes.
+/// A JSON object in a response, and its path, which every refusal includes.
 struct JSONElement {
     /// The path of the object, such as `$[3].show`.
     let path: String
@@ -114,7 +114,7 @@ struct JSONElement {
         return .value(number)
     }
 
-    /// Returns a remote's numeric id, a required member.
+    /// Returns a required member that is a remote's numeric id.
     func id(_ name: String = "id") throws(IngestRefusal) -> Int64 {
         guard let id = try integer(name, in: 1 ... .max).value else {
             throw IngestRefusal("\(path).\(name)", .invalidPayload, "is missing")
@@ -122,7 +122,7 @@ struct JSONElement {
         return id
     }
 
-    /// Returns a member that is a Boolean, or 0 or 1.
+    /// Returns a member that is a Boolean, 0 or 1.
     func flag(_ name: String) throws(IngestRefusal) -> JSONField<Bool> {
         switch any(name) {
         case .absent: return .absent

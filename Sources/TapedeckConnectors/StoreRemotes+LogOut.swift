@@ -6,15 +6,16 @@ extension StoreRemotes {
     /// Logs this device out of a remote: deletes its login and ends its syncs with the remote,
     /// including syncs in other processes.
     ///
-    /// Pending deliveries wait for the next login of the same account; the store still belongs to
+    /// Pending deliveries wait for the next login to the same account; the store still belongs to
     /// that account. The sign-out is recorded.
     ///
     /// - Parameter everywhere: Whether to first ask the remote to end all sessions of the account,
     ///   on all devices and in other programs. If that fails, the login stays.
     /// - Returns: The number of undelivered intents.
     ///
-    /// Throws `SyncError`: `.notFound`; with `everywhere` also `.usage` (the system cannot end
-    /// sessions, or the device is not logged in), `.offline` and the other codes of a remote.
+    /// Throws `SyncError` with `.notFound`. If `everywhere` is true, it also throws `.usage` (the
+    /// system cannot end sessions, or the device is not logged in), `.offline`, or another code for
+    /// a failure of the remote.
     @discardableResult
     public func logOut(_ name: String, everywhere: Bool = false) async throws -> Int {
         let (remote, connector) = try await offThread { try self.connector(of: name) }
@@ -32,9 +33,8 @@ extension StoreRemotes {
             !account.isAnonymous
         else {
             throw SyncError(
-                .usage, "this device is not logged in at \(remote.name)",
-                hint: "log out on a device that is, or log in first: storectl login \(remote.name)"
-            )
+                .usage, "this device is not logged in to \(remote.name)",
+                hint: "use a device that is, or log in first: storectl login \(remote.name)")
         }
         guard var request = connector.logOutRequest(account) else {
             throw SyncError(

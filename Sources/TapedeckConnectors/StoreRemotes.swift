@@ -5,7 +5,8 @@ public import TapedeckProjections
 public import TapedeckSync
 public import TapedeckVideo
 
-/// The remote systems of an open store: add them, log in, sync, and inspect pending deliveries.
+/// Manages the remote systems of an open store: adding them, logging in, syncing, and inspecting
+/// pending deliveries.
 ///
 /// ```swift
 /// func connect(_ directory: String) throws -> StoreRemotes {
@@ -25,8 +26,8 @@ public import TapedeckVideo
 /// `add` blocks while it writes to the log, so async code cannot call it directly.
 ///
 /// The store must include `Connectors.projections`. The list of remotes is part of the log and is
-/// the same on all of the user's devices; each device keeps its own logins, in files beside the
-/// log. Errors are `SyncError`, `LogError` and `ProjectionError`.
+/// the same on all of the user's devices; each device keeps its own logins, in files next to the
+/// log. Methods throw `SyncError`, `LogError` and `ProjectionError`.
 public struct StoreRemotes: Sendable {
     let log: EventLog
     let runner: ProjectionRunner
@@ -68,15 +69,15 @@ public struct StoreRemotes: Sendable {
         return remote
     }
 
-    /// Connects the store to an account at a remote system, on all of the user's devices.
+    /// Connects the store to an account on a remote system, for all of the user's devices.
     ///
     /// A store holds one account per system. Adding the same name again changes the remote's
     /// address and parts; a new address deletes this device's login. Any such change signs the user
-    /// out. Throws `SyncError`: `.usage`, `.conditionFailed` (another remote has the system or the
-    /// name).
+    /// out. Throws `SyncError` with `.usage`, or with `.conditionFailed` if the store already has a
+    /// remote with the same system or the same name.
     ///
-    /// - Parameter parts: The parts of the system to read: for TVmaze, schedules such as `US`,
-    ///   `web` and `web-DE`; the default is `US`. Other systems have no parts.
+    /// - Parameter parts: The parts of the system to read: for TVmaze, these are schedules such as
+    ///   `US`, `web` and `web-DE`, by default `US`. Other systems have no parts.
     @available(*, noasync)
     @discardableResult
     public func add(
@@ -97,7 +98,7 @@ public struct StoreRemotes: Sendable {
                     .conditionFailed,
                     "the store is already connected to \(system) as \(other.name)",
                     hint:
-                        "a store holds one account of a system: use another store, or remove it first"
+                        "a store holds one account per system: use another store, or remove \(other.name) first"
                 )
             }
             if other.name == name {
@@ -108,7 +109,7 @@ public struct StoreRemotes: Sendable {
         }
         if known.contains(remote) { return remote }
         try LeaseClock.begin(in: eventLog)
-        // A login for one address must never be sent to another.
+        // A login for one address must never be sent to another address.
         if !known.contains(where: { $0.name == name && $0.url == remote.url }) {
             logins.remove(remote.name)
         }
@@ -123,7 +124,7 @@ public struct StoreRemotes: Sendable {
 
     /// Removes a remote on all of the user's devices and signs the user out of it.
     ///
-    /// Recorded events stay. Throws `SyncError`: `.notFound`.
+    /// Events that are already recorded stay in the log. Throws `SyncError` with `.notFound`.
     @available(*, noasync)
     public func remove(_ name: String) throws {
         let remote = try named(name)
@@ -134,7 +135,7 @@ public struct StoreRemotes: Sendable {
         try RemoteRow.remove(remote.name, in: log)
     }
 
-    /// Returns the state of the sync with a remote, without contacting it.
+    /// Returns the state of the sync with a remote, without contacting the remote.
     @available(*, noasync)
     public func status(_ remote: Remote) throws -> RemoteStatus {
         let row = try RemoteRow.named(remote.name, in: log)
@@ -157,7 +158,7 @@ public struct StoreRemotes: Sendable {
 
     /// Checks that a remote accepts logins.
     ///
-    /// Throws `SyncError`: `.notFound`, `.usage` if its system has no logins.
+    /// Throws `SyncError` with `.notFound`, or with `.usage` if the remote's system has no logins.
     @available(*, noasync)
     public func checkLogin(at name: String) throws {
         let (remote, connector) = try connector(of: name)
@@ -169,17 +170,17 @@ public struct StoreRemotes: Sendable {
 
     /// Logs in and stores the credentials, so that an expired token can be renewed.
     ///
-    /// A store belongs to one account per system, the account of the first login, because pending
+    /// A store belongs to one account per system: the account of the first login. Pending
     /// deliveries must not be sent under another account. The sign-in is recorded unless the user
     /// is already signed in.
     ///
     /// - Parameter isNew: Whether to create the account first.
-    /// - Returns: The remote's id of the account.
+    /// - Returns: The remote's id for the account.
     ///
-    /// Throws `SyncError`: `.notFound`, `.usage` (the system takes another kind of login, or does
-    /// not let programs create accounts), `.unauthorized`, `.conditionFailed` (the new account
-    /// already exists, or the store belongs to another account), `.offline` and the other codes of
-    /// a remote.
+    /// Throws `SyncError` with `.notFound`, `.usage` (the system requires a different kind of
+    /// login, or does not let programs create accounts), `.unauthorized`, `.conditionFailed` (the
+    /// new account already exists, or the store belongs to another account), `.offline`, or another
+    /// code for a failure of the remote.
     @discardableResult
     public func logIn(
         _ name: String, _ credentials: RemoteCredentials, isNew: Bool = false
@@ -187,12 +188,12 @@ public struct StoreRemotes: Sendable {
         let (remote, connector) = try await offThread {
             try self.checkLogin(at: name)
             let found = try self.connector(of: name)
-            // Otherwise the remote would keep a new account that this store then refuses.
+            // Without this check, the remote would create an account that this store then rejects.
             if isNew,
                 let own = try Connectors.connection(with: found.0, runner, projections).account()
             {
                 throw SyncError(
-                    .conditionFailed, "this store already belongs to account \(own) at \(name)",
+                    .conditionFailed, "this store already belongs to account \(own) on \(name)",
                     hint: "log in as \(own), or use another store for the new account")
             }
             return found
@@ -210,8 +211,8 @@ public struct StoreRemotes: Sendable {
         return account.user
     }
 
-    /// Converts a remote's failure to a `SyncError`, with the remote's name in the hint and without the
-    /// secrets of `login`.
+    /// Converts a remote's failure to a `SyncError`, with the remote's name in the hint and without
+    /// the secrets in `login`.
     static func named(_ error: any Error, _ remote: Remote, _ login: RemoteLogin) -> any Error {
         guard let error = error as? SyncFailure else { return error }
         let failure = login.redacting(error)
@@ -239,7 +240,7 @@ public struct StoreRemotes: Sendable {
                 try await signIn(account, at: remote)
                 try logins.write(
                     RemoteLogin(secrets: secrets, account: account), for: remote)
-                // Let the lane that waited for the login continue.
+                // End the remote's wait, because the remote may have been waiting for this login.
                 try await offThread {
                     var row = try RemoteRow.named(remote.name, in: log)
                     row.wait = nil
@@ -268,10 +269,11 @@ public struct StoreRemotes: Sendable {
         }
     }
 
-    /// Records that the user is signed in with an account, and rejects any account but the store's.
+    /// Records that the user is signed in with an account, and rejects any account other than the
+    /// store's.
     ///
-    /// If two logins run at once, only one account wins. If the account's name does not fit into an
-    /// event, only this device knows of the login.
+    /// If two logins run at the same time, the store belongs to the account that is recorded first.
+    /// If the account's name does not fit into an event, only this device knows about the login.
     private func signIn(_ account: RemoteAccount, at remote: Remote) async throws {
         let former = try? logins.read(remote)?.account?.user
         guard let signIn = try? SignIn(account.user, at: remote.system) else {
@@ -303,9 +305,10 @@ public struct StoreRemotes: Sendable {
     ///   - refreshesAll: Whether to request everything, including data that is still fresh.
     ///   - progress: Called after each step, on an unspecified thread.
     ///
-    /// If the remote fails, the report's `failure` says why; nothing is lost. Throws `SyncError`:
-    /// `.notFound`, `.unauthorized` (the remote requires a login and there is none), `.busy`
-    /// (another process is syncing this store with the remote); `LogError` if the store fails.
+    /// If the remote fails, the report's `failure` contains the reason; nothing is lost. Throws
+    /// `SyncError` with `.notFound`, `.unauthorized` (the remote requires a login and there is
+    /// none) or `.busy` (another process is syncing this store with the remote). Throws `LogError`
+    /// if the store fails.
     public func sync(
         _ name: String, isLive: Bool = false, refreshesAll: Bool = false,
         progress: (@Sendable (RemoteReport) -> Void)? = nil
@@ -345,8 +348,8 @@ public struct StoreRemotes: Sendable {
 
     // MARK: - The outbox
 
-    /// Calls `body` with each intent that is pending, refused or unconfirmed at a remote, until it
-    /// returns false.
+    /// Calls `body` with each intent that is pending for a remote, was refused by it or is
+    /// unconfirmed, until `body` returns false.
     @available(*, noasync)
     public func outbox(of remote: Remote, _ body: (RemoteDelivery) throws -> Bool) throws {
         guard let connector = connector(for: remote) else {
@@ -355,7 +358,7 @@ public struct StoreRemotes: Sendable {
         try remoteOutbox(remote, connector).forEach { delivery, _, _ in try body(delivery) }
     }
 
-    /// Retries an intent that was refused, whose outcome is unknown, or that is waiting.
+    /// Retries an intent that was refused, that is waiting, or whose outcome is unknown.
     ///
     /// Throws `SyncError` with `.notFound` if no outbox contains the event.
     @available(*, noasync)
@@ -363,7 +366,7 @@ public struct StoreRemotes: Sendable {
         try record(.retried, of: event)
     }
 
-    /// Drops an intent: it is no longer delivered, and its event stays.
+    /// Drops an intent: it is no longer delivered, but its event stays in the log.
     ///
     /// Throws `SyncError` with `.notFound` if no outbox contains the event.
     @available(*, noasync)
@@ -371,7 +374,7 @@ public struct StoreRemotes: Sendable {
         try record(.dropped, of: event)
     }
 
-    /// Returns the deliveries of an intent at the remotes whose outboxes still contain it.
+    /// Returns the deliveries of an intent to the remotes whose outboxes still contain it.
     @available(*, noasync)
     public func deliveries(of event: EventID) throws -> [RemoteDelivery] {
         var found: [RemoteDelivery] = []
@@ -405,7 +408,7 @@ public struct StoreRemotes: Sendable {
         try unsupported(for: event, besides: deliveries)
     }
 
-    /// Returns the remotes at which a later intent superseded an event.
+    /// Returns the remotes for which a later intent superseded an event.
     ///
     /// - Parameter deliveries: The deliveries of the event, from `deliveries(of:)`.
     @available(*, noasync)
@@ -568,11 +571,12 @@ public struct RemoteStatus: Sendable {
     public var contactedAt: UInt64?
     /// The time of the last complete read, in Unix milliseconds; nil if there was none.
     public var readAt: UInt64?
-    /// The reason the last sync ended early; nil if it did not.
+    /// The reason why the sync is waiting or ended early; nil if there is none.
     public var reason: ErrorCode?
     /// A description of `reason` for people.
     public var message: String?
-    /// The time of the next attempt, in Unix milliseconds; nil if time alone does not help.
+    /// The time of the next attempt, in Unix milliseconds; nil if the sync does not continue
+    /// automatically.
     public var until: UInt64?
     /// The number of pending intents.
     public var undelivered = 0

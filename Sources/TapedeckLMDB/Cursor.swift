@@ -1,6 +1,6 @@
 internal import CLMDB
 
-/// Walks a table in key order; cannot outlive its transaction.
+/// A cursor that walks a table in key order and cannot outlive its transaction.
 package struct Cursor: ~Copyable, ~Escapable {
     private let handle: OpaquePointer
     private let path: String
@@ -27,7 +27,7 @@ package struct Cursor: ~Copyable, ~Escapable {
     @inline(__always)
     package func previous() throws(LMDBError) -> Entry? { try move(MDB_PREV) }
 
-    /// Moves to the first entry at or above `key`.
+    /// Moves to the first entry at or after `key`.
     package func seek(_ key: [UInt8]) throws(LMDBError) -> Entry? {
         var value = MDB_val()
         var name = MDB_val()
@@ -38,7 +38,8 @@ package struct Cursor: ~Copyable, ~Escapable {
         return try entry(code, name, value)
     }
 
-    /// Moves to the first entry at or above an integer key, or exactly at it.
+    /// Moves to the first entry at or after an integer key or, with `exactly`, to the entry at that
+    /// key.
     @inline(__always)
     package func seek(integer key: UInt64, exactly: Bool = false) throws(LMDBError) -> Entry? {
         var key = key
@@ -51,13 +52,13 @@ package struct Cursor: ~Copyable, ~Escapable {
         return try entry(code, name, value)
     }
 
-    /// Moves to the last entry below `key`.
+    /// Moves to the last entry before `key`.
     package func lastBelow(_ key: [UInt8]) throws(LMDBError) -> Entry? {
         try seek(key) == nil ? try last() : try previous()
     }
 
-    /// Adds or replaces an entry; with `isLast`, the caller guarantees that the key is above all
-    /// others.
+    /// Adds or replaces an entry; with `isLast`, the caller guarantees that the key comes after all
+    /// existing keys.
     @inline(__always)
     package func put(
         _ key: UnsafeRawBufferPointer, _ value: UnsafeRawBufferPointer, isLast: Bool = false
@@ -81,7 +82,7 @@ package struct Cursor: ~Copyable, ~Escapable {
         guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
     }
 
-    /// Adds an entry above all others.
+    /// Adds an entry after all existing entries.
     package func append(integer key: UInt64, _ value: [UInt8]) throws(LMDBError) {
         var key = key
         let code = withUnsafeMutableBytes(of: &key) { bytes in
@@ -100,7 +101,7 @@ package struct Cursor: ~Copyable, ~Escapable {
         guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
     }
 
-    /// Removes the entry of a key, if there is one.
+    /// Removes the entry for a key, if it exists.
     @inline(__always)
     package func delete(_ key: UnsafeRawBufferPointer) throws(LMDBError) {
         var name = MDB_val(key)

@@ -2,31 +2,33 @@ internal import CLMDB
 internal import Foundation
 internal import Synchronization
 
-/// An LMDB file with its lock file.
+/// An LMDB file and its lock file.
 ///
-/// This type follows these rules, because LMDB breaks without them:
+/// This type follows these rules, because LMDB is unsafe without them:
 /// 1. MDB_NOTLS: a read transaction belongs to its holder, not to a thread.
 /// 2. The map grows only while no transaction of this process is open (`gate`).
-/// 3. A truncated file, or a file with invalid pages, is rejected before LMDB maps it
-///    (`PageCheck`): LMDB trusts its file, and following a wrong page number crashes the process.
+/// 3. Before LMDB maps a file, `PageCheck` rejects it if it is truncated or has invalid pages. LMDB
+///    does not validate its file, and following a wrong page number crashes the process.
 /// 4. MDB_WRITEMAP is never used, because it crashes the process if the disk is full. LMDB always
-///    writes the lock file through its map, so its disk space is reserved first (`LockFileRoom`).
+///    writes the lock file through a memory map, so disk space for the lock file is reserved first
+///    (`LockFileRoom`).
 package final class Environment: Sendable {
     package struct Options: Sendable {
-        /// The initial size of the map, in bytes of address space, not disk space.
+        /// The initial size of the map in bytes, which takes address space but no disk space.
         package var mapSizeBytes: Int
         /// The maximum number of named tables.
         package var tablesMax: UInt32
-        /// Whether a commit returns before the data is on disk; only for data that can be rebuilt.
+        /// Whether a commit returns before its data is on disk, which is safe only for data that
+        /// can be rebuilt.
         package var isUnsynced: Bool
-        /// Whether a page that is not in memory is read alone, without read-ahead.
+        /// Whether pages are read from disk one at a time, without read-ahead.
         ///
-        /// Read-ahead can fetch megabytes, which a look-up does not need. To read most of such a
-        /// file, use `ReadTransaction.readingAhead`.
+        /// Read-ahead can fetch megabytes that a look-up does not need. To read most of a file that
+        /// was opened with this option, use `ReadTransaction.readingAhead`.
         package var isReadInPlaces: Bool
         package var isReadOnly: Bool
-        /// Whether other processes may have the file open; if false, the caller ensures that none
-        /// has.
+        /// Whether other processes may have the file open; if false, the caller guarantees that no
+        /// other process does.
         package var isShared: Bool
         /// Whether to create a missing file, and missing tables in it.
         package var creates: Bool
@@ -46,8 +48,9 @@ package final class Environment: Sendable {
         }
     }
 
-    /// The maximum number of readers in all processes; the table is sparse, so a high limit costs
-    /// nothing.
+    /// The maximum number of readers across all processes.
+    ///
+    /// The reader table is sparse, so a high limit costs nothing.
     static let readersMax: UInt32 = 1_024
 
     #if os(iOS) || os(tvOS) || os(watchOS)
@@ -62,8 +65,8 @@ package final class Environment: Sendable {
     package let path: String
     package let isReadOnly: Bool
     private let creates: Bool
-    // LMDB synchronizes access to it. `close` frees it only after the gate has let all transactions
-    // out.
+    // LMDB synchronizes access to the handle. `close` frees it only after all transactions have
+    // left the gate.
     nonisolated(unsafe) let handle: OpaquePointer
     private let gate = Gate()
     private let staleReaders = Atomic(0)
@@ -128,13 +131,12 @@ package final class Environment: Sendable {
 
     deinit { close() }
 
-    /// Opens a table; called once at the start, before any other transaction.
+    /// Opens a table; call this once at the start, before any other transaction.
     ///
-    /// An existing file must contain its tables: a missing table has lost its name to damage, and
-    /// an empty table in its place would silently give wrong results.
+    /// An existing file must contain its tables. If a table is missing, its name was damaged, and
+    /// an empty table in its place would silently return wrong results.
     ///
-    /// - Parameter creates: Whether to create a missing table; nil to create it if the options
-    ///   create a missing file.
+    /// - Parameter creates: Whether to create a missing table; if nil, `Options.creates` decides.
     package func openTable(
         _ name: String, integerKeys: Bool = false, creates: Bool? = nil
     ) throws -> Table {
@@ -165,10 +167,10 @@ package final class Environment: Sendable {
         return table
     }
 
-    /// Runs `body` in a read transaction, which reads the state of one commit.
+    /// Runs `body` in a read transaction, which sees the state as of one commit.
     ///
-    /// Do not nest calls: a map that must grow waits for all readers, and a nested reader would
-    /// wait for the map.
+    /// Do not nest calls. Growing the map waits for all readers to finish, and a nested reader
+    /// would wait for the map to grow.
     @available(*, noasync)
     package func read<R: ~Copyable>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
         var hasCleared = false
@@ -185,7 +187,7 @@ package final class Environment: Sendable {
                 continue
             }
             if code == MDB_READERS_FULL, !hasCleared {
-                // Processes that died may still occupy their slots.
+                // Dead processes may still occupy reader slots.
                 hasCleared = true
                 checkReaders()
                 continue
@@ -195,10 +197,10 @@ package final class Environment: Sendable {
         }
     }
 
-    /// Runs `body` in the one write transaction and commits its changes; an error undoes all of
-    /// them.
+    /// Runs `body` in the only write transaction and commits its changes; if `body` throws, all
+    /// changes are undone.
     ///
-    /// `body` may run more than once: if the map is full, its changes are undone, the map grows,
+    /// `body` may run more than once. If the map is full, the changes are undone, the map grows,
     /// and `body` runs again.
     @available(*, noasync)
     package func write<R: ~Copyable>(_ body: (borrowing WriteTransaction) throws -> R) throws -> R {
@@ -310,7 +312,7 @@ package final class Environment: Sendable {
             readers: Int(info.me_numreaders))
     }
 
-    /// Clears the slots of readers whose processes have died, and returns their number.
+    /// Clears the reader slots of dead processes, and returns the number of slots cleared.
     @discardableResult
     package func clearStaleReaders() -> Int {
         guard gate.enter() else { return 0 }
@@ -326,12 +328,11 @@ package final class Environment: Sendable {
         return Int(stale)
     }
 
-    /// The number of slots of dead readers cleared since the file was opened, including at the
-    /// opening.
+    /// The number of dead readers' slots cleared while the file was being opened and since then.
     package var staleReadersCleared: Int { staleReaders.load(ordering: .relaxed) }
 }
 
-/// Admits transactions, and can wait until all have ended to give one caller exclusive access.
+/// A gate that admits transactions, and can give one caller exclusive access once all have ended.
 private final class Gate: @unchecked Sendable {
     // Guarded by `condition`.
     private var inside = 0
@@ -339,7 +340,7 @@ private final class Gate: @unchecked Sendable {
     private var isClosed = false
     private let condition = NSCondition()
 
-    /// Returns false once the environment is closed.
+    /// Waits until transactions are admitted; returns false if the environment is closed.
     func enter() -> Bool {
         condition.lock()
         defer { condition.unlock() }
@@ -371,7 +372,10 @@ private final class Gate: @unchecked Sendable {
         try body()
     }
 
-    /// Returns true for the one caller that must free the handle.
+    /// Closes the gate and waits for all transactions to end; returns false if it was already
+    /// closed.
+    ///
+    /// The caller that receives true must free the handle.
     func closeForever() -> Bool {
         condition.lock()
         defer { condition.unlock() }

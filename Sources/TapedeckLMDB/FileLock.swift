@@ -1,20 +1,19 @@
 internal import Foundation
 internal import Synchronization
 
-/// A lock on a dedicated file, between processes and within each; the system releases it when its
-/// holder exits.
+/// A lock on a dedicated file, which works between processes and within a process.
 ///
-/// A lock counts only while its file is at its path: a process removes the file only while it holds
-/// the lock exclusively, and a process that waited for a removed file starts again with the current
-/// one.
+/// The system releases the lock when its holder exits. A lock is valid only while its file is at
+/// its path. A process removes the file only while it holds the lock exclusively. A process that
+/// was waiting for the lock of a removed file starts again with the file that is now at the path.
 package final class FileLock: Sendable {
     package enum Mode: Sendable {
-        /// Shared with other holders of the same mode.
+        /// The lock is shared with other holders in this mode.
         case shared
         case alone
     }
 
-    /// The default limit of a wait.
+    /// The default maximum time to wait for a lock.
     package static let waitMax: Duration = .seconds(60)
     /// The longest pause between two attempts; the first pauses are shorter.
     private static let pauseMicrosecondsMax: useconds_t = 50_000
@@ -30,11 +29,10 @@ package final class FileLock: Sendable {
         (self.path, self.mode, self.file) = (path, mode, file)
     }
 
-    /// Acquires the lock; nil if it is held elsewhere.
+    /// Acquires the lock without waiting; returns nil if it is held elsewhere.
     ///
-    /// Throws `LMDBError`: `.notFound` (the directory does not exist; without `creates`, also if
-    /// the file does not exist), `.accessDenied`, `.readOnly`, `.damaged` if it is not a regular
-    /// file.
+    /// Throws `LMDBError`: `.notFound` (the directory does not exist or, without `creates`, the
+    /// file does not exist), `.accessDenied`, `.readOnly`, `.damaged` (not a regular file).
     package static func take(
         _ path: String, _ mode: Mode, creates: Bool = true
     ) throws(LMDBError) -> FileLock? {
@@ -43,7 +41,7 @@ package final class FileLock: Sendable {
         }
     }
 
-    /// Waits for the lock without a limit.
+    /// Waits for the lock without a time limit.
     package static func wait(
         for path: String, _ mode: Mode, creates: Bool = true
     ) throws(LMDBError) -> FileLock {
@@ -55,12 +53,12 @@ package final class FileLock: Sendable {
         }
     }
 
-    /// Waits for the lock until `limit` has passed.
+    /// Waits for the lock, but no longer than `limit`.
     ///
-    /// - Parameter note: The activity of the new holder, for the error of waiters that time out,
-    ///   such as "is restoring it".
+    /// - Parameter note: The activity of the new holder, such as "is restoring it". The error
+    ///   thrown to a waiter that times out includes it.
     ///
-    /// Throws `LMDBError`: the errors of `take`; `.busy`, with the holder's activity.
+    /// Throws `LMDBError`: the errors of `take`, and `.busy` with the holder's activity.
     package static func wait(
         for path: String, _ mode: Mode, creates: Bool = true, atMost limit: Duration, note: String
     ) throws(LMDBError) -> FileLock {
@@ -68,7 +66,7 @@ package final class FileLock: Sendable {
         var pause: useconds_t = 500
         let lock = try lock(path, mode, creates) { (file, operation) throws(LMDBError) in
             while try !hasLocked(file, operation | LOCK_NB, path) {
-                // Otherwise the holder has removed the file, so waiting for it is pointless.
+                // If the holder has removed the file, waiting for its lock is pointless.
                 guard isAt(path, file), .now < end else { return false }
                 usleep(pause)
                 pause = min(pause * 2, pauseMicrosecondsMax)
@@ -87,7 +85,7 @@ package final class FileLock: Sendable {
         return lock
     }
 
-    /// Opens the file and locks it; nil if `locks` returns false.
+    /// Opens the file and locks it; returns nil if `locks` returns false.
     private static func lock(
         _ path: String, _ mode: Mode, _ creates: Bool,
         _ locks: (Int32, Int32) throws(LMDBError) -> Bool
@@ -117,14 +115,14 @@ package final class FileLock: Sendable {
         var reason = errno
         if file < 0, creates, mode == .shared, [EACCES, EROFS].contains(reason) {
             file = Foundation.open(path, flags)
-            // If the file does not exist either, keep the reason why it could not be created.
+            // If the file does not exist, keep the error from the attempt to create it.
             if file < 0, errno != ENOENT { reason = errno }
         }
         guard file >= 0 else { throw LMDBError(reason, path: path) }
         var facts = stat()
         guard fstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
             _ = close(file)
-            throw LMDBError(.damaged, path: path, detail: "it is not a file")
+            throw LMDBError(.damaged, path: path, detail: "it is not a regular file")
         }
         return file
     }
@@ -174,8 +172,8 @@ package final class FileLock: Sendable {
 
     // MARK: - Release
 
-    /// Releases the lock, and removes its file if no one else holds it; waiters then start again
-    /// with a new file.
+    /// Releases the lock, and removes its file if there is no other holder; waiting processes then
+    /// start again with a new file.
     package func remove() {
         guard isHeld.load(ordering: .acquiring) else { return }
         if flock(file, LOCK_EX | LOCK_NB) == 0, FileLock.isAt(path, file) {
@@ -188,8 +186,8 @@ package final class FileLock: Sendable {
     package func release() {
         guard isHeld.exchange(false, ordering: .acquiringAndReleasing) else { return }
         if hasNote.load(ordering: .acquiring) { _ = ftruncate(file, 0) }
-        // Unlock explicitly: a process that is just being spawned briefly holds a copy of the
-        // descriptor.
+        // Unlock explicitly, because a child process that is being spawned briefly holds a copy of
+        // the descriptor and would keep the lock.
         _ = flock(file, LOCK_UN)
         _ = close(file)
     }

@@ -1,11 +1,11 @@
 internal import CLMDB
 internal import Foundation
 
-/// An error of LMDB or the system, with the file concerned.
+/// An error reported by LMDB or the system, with the path of the affected file.
 package struct LMDBError: Error, CustomStringConvertible {
     /// The kinds of errors that callers can handle differently.
     package enum Kind: Sendable {
-        /// The disk is full; nothing of the transaction was stored.
+        /// The disk is full; none of the transaction's changes were stored.
         case diskFull
         /// The map is full and may not grow further.
         case mapFull
@@ -17,18 +17,18 @@ package struct LMDBError: Error, CustomStringConvertible {
         case damaged
         /// The file was written by an incompatible LMDB version.
         case incompatible
-        /// Too many readers, or a lock that is not available.
+        /// There are too many readers, or a lock is not available.
         case busy
         /// The file does not exist.
         case notFound
-        /// The system reported an input or output error.
+        /// The system reported an I/O error.
         case inputOutput
-        /// Any other error: a bug in this program.
+        /// Any other error, which means that this program has a bug.
         case unexpected
     }
 
     package let kind: Kind
-    /// The error number of LMDB or the system.
+    /// The error number from LMDB or the system.
     package let number: Int32
     package let path: String
     package let detail: String
@@ -48,7 +48,8 @@ package struct LMDBError: Error, CustomStringConvertible {
             detail: String(cString: mdb_strerror(number)))
     }
 
-    /// The free space in bytes below which an input/output error counts as a full disk, because
+    /// The amount of free space, in bytes, below which an I/O error counts as a full disk.
+    ///
     /// LMDB reports a short write on a full disk as EIO.
     static let diskFullFreeBytesMax: UInt64 = 4 << 20
 
@@ -62,7 +63,7 @@ package struct LMDBError: Error, CustomStringConvertible {
         case EACCES, EPERM: .accessDenied
         case ENOENT, ENOTDIR: .notFound
         case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, EISDIR, ELOOP: .damaged
-        // Writing a meta page failed earlier; nothing works until the file is reopened.
+        // Writing a meta page failed earlier; every call fails until the file is reopened.
         case MDB_PANIC: .inputOutput
         case MDB_VERSION_MISMATCH, MDB_INCOMPATIBLE: .incompatible
         case MDB_READERS_FULL, EAGAIN, EBUSY, EMFILE, ENFILE: .busy

@@ -3,16 +3,16 @@ internal import Foundation
 
 /// # Walking leaf pages
 ///
-/// A cursor costs a call and a few checks per entry. Reading a table of integer keys in order needs
-/// only one look-up per page if the page itself is parsed: its layout is part of LMDB's data format
-/// (version 1, since 2011), and is checked here before it is used.
+/// A cursor costs a call and a few checks per entry. If leaf pages are parsed directly, reading a
+/// table with integer keys in order needs only one look-up per page. The page layout is part of
+/// LMDB's data format (version 1, since 2011), and is checked here before it is used.
 ///
 /// Page: number (8 bytes), padding (2), flags (2), lower (2), upper (2), then the offsets of the
 /// nodes (2 each). Leaf node: data size (low 2 bytes, high 2 bytes), flags (2), key size (2), key,
-/// data; with flag 1 the data is the number of the first overflow page.
+/// data. If flag 1 is set, the data is the number of the first overflow page.
 ///
-/// Only pages of a read transaction are walked in this way: those of a write transaction may be
-/// outside the map.
+/// Pages are walked in this way only in read transactions, because the pages of a write transaction
+/// may be outside the map.
 package struct LeafMap {
     private let base: UnsafeRawPointer
     private let pageSize: Int
@@ -22,11 +22,13 @@ package struct LeafMap {
     private static let leafFlag: UInt16 = 0x02
     private static let overflowFlag: UInt16 = 0x04
     private static let bigDataFlag: UInt16 = 0x01
-    /// The number of bytes of an entry to prefetch; most events are not longer.
+    /// The number of bytes of an entry to prefetch; most events are no longer than this.
     private static let fetchedCount = 320
 
-    /// Finds the map from a pointer into one of its leaf pages; nil if the file's page size differs
-    /// from the system's, because then a pointer does not show where its page begins.
+    /// Locates the map from a pointer into one of its leaf pages.
+    ///
+    /// Fails if the file's page size differs from the system's, because the start of a page then
+    /// cannot be derived from a pointer into it.
     init?(_ key: UnsafeRawPointer, in transaction: OpaquePointer) {
         var stat = MDB_stat()
         var info = MDB_envinfo()
@@ -48,10 +50,10 @@ package struct LeafMap {
         pointer - (Int(bitPattern: pointer) & (pageSize - 1))
     }
 
-    /// Returns the entry whose node is at `place`, as reported by `walk`; nil if there is no node
-    /// with an integer key.
+    /// Returns the entry whose node is at `place`, as reported by `walk`; nil if no node with an
+    /// integer key is there.
     ///
-    /// A place is still valid in later transactions if its page has been neither written nor freed.
+    /// A place stays valid in later transactions until its page is written or freed.
     @inline(__always)
     package func entry(at place: Int) -> (key: UInt64, value: UnsafeRawBufferPointer)? {
         // Page sizes are powers of two.
@@ -80,12 +82,16 @@ package struct LeafMap {
         tapedeck_prefetch(base + place, LeafMap.fetchedCount)
     }
 
-    /// The maximum number of entries with integer keys on a page; an append rewrites only the last
-    /// page.
+    /// The maximum number of entries with integer keys on a page.
+    ///
+    /// An append rewrites only the last page, which has at most this many entries; earlier entries
+    /// stay in place.
     package var entriesPerPageMax: UInt64 { UInt64(pageSize / 18) }
 
-    /// Lists the entries of the page that contains `key`, from that key on; returns their number,
-    /// and whether the part of the page that was read is a valid leaf of integer keys.
+    /// Lists the entries of the page that contains `key`, starting at that key.
+    ///
+    /// Returns the number of entries, and whether the part of the page that was read is a valid
+    /// leaf with integer keys.
     func list(
         from key: UnsafeRawPointer, through last: UInt64, into entries: inout LeafEntries
     ) -> (count: Int, isSound: Bool) {
@@ -168,7 +174,7 @@ extension ReadTransaction {
         return LeafMap(key, in: handle)
     }
 
-    /// Runs `body`, which reads most of a file that is otherwise read at random.
+    /// Runs `body` with read-ahead, to read most of a file that is otherwise read at random.
     ///
     /// - Parameter table: Any table with entries; if it is empty, `body` runs without read-ahead.
     package func readingAhead<R>(_ table: Table, _ body: () throws -> R) throws -> R {
@@ -178,11 +184,11 @@ extension ReadTransaction {
         return try body()
     }
 
-    /// Calls `body` with all entries of a table of integer keys in (`after`, `through`], in order,
-    /// one page at a time; returns the last key.
+    /// Calls `body` with the entries of a table with integer keys in (`after`, `through`], in
+    /// order, one page at a time.
     ///
-    /// If a page is invalid, `body` receives the entries before the invalid one, and then this
-    /// throws.
+    /// Returns the last key. If a page is invalid, `body` first receives the entries before the
+    /// invalid one, and then this method throws.
     package func walk(
         _ table: Table, _ map: LeafMap, after: UInt64, through: UInt64,
         _ body: (UnsafeBufferPointer<LeafEntry>) throws -> Void
@@ -215,7 +221,7 @@ extension ReadTransaction {
     }
 }
 
-/// An entry of a leaf page of integer keys, in place.
+/// An entry of a leaf page with integer keys, read in place.
 package struct LeafEntry {
     package let key: UInt64
     package let value: UnsafeRawBufferPointer

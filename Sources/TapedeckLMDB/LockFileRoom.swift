@@ -2,8 +2,9 @@ internal import Foundation
 
 /// Reserves disk space for LMDB's lock file before it is mapped.
 ///
-/// LMDB creates the file with holes and writes to it through its map; on a full disk, the first
-/// write to a hole crashes the process. With the space reserved, a full disk is an ordinary error.
+/// LMDB creates the file with holes and writes to it through a memory map. On a full disk, the
+/// first write to a hole would crash the process. Because the space is reserved, a full disk causes
+/// an ordinary error instead.
 enum LockFileRoom {
     /// Slightly more than LMDB needs for the number of readers that `Environment` allows.
     static let byteCount = 17 << 12
@@ -11,7 +12,8 @@ enum LockFileRoom {
     /// The unit of `st_blocks`, independent of the file system's block size.
     private static let bytesPerBlock = 512
 
-    /// Reserves the space and keeps the file's contents; throws `.diskFull`.
+    /// Reserves the space without changing the file's contents; throws `.diskFull` if there is not
+    /// enough.
     static func reserve(for path: String) throws(LMDBError) {
         let lock = path + "-lock"
         let file = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)

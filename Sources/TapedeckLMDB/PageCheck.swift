@@ -1,18 +1,21 @@
 /// Checks the structure of an LMDB file without using LMDB.
 ///
-/// LMDB trusts its file: an invalid page number or offset crashes the process. So `Environment`
-/// checks every file before LMDB maps it, and `verify` checks the whole file.
+/// LMDB does not validate its file, so an invalid page number or offset crashes the process.
+/// `Environment` therefore checks every file before LMDB maps it, and `verify` checks the whole
+/// file.
 ///
-/// 1. Page numbers are within the file, and no page is reached twice, through trees or the free
+/// A file is sound if:
+/// 1. Page numbers are within the file, and no page is referenced twice by the trees and the free
 ///    list.
-/// 2. Every page contains its own number, is of the kind expected there, and has all its entries
-///    inside.
-/// 3. Keys ascend, within a page and within the bounds from the pages above.
+/// 2. Every page contains its own number, has the expected kind, and has no entries that extend
+///    beyond it.
+/// 3. Keys ascend within each page and stay within the bounds set by the pages above.
 /// 4. Tables have as many pages and entries as their roots state.
 /// 5. The two meta pages belong to consecutive commits.
 ///
 /// If other processes write to the file, the result is reliable only while a read transaction of
-/// this process pins the pages; without one, a problem counts only if no commit came in between.
+/// this process pins the pages. Without one, a problem counts only if there was no commit during
+/// the check.
 package enum PageCheck {
     package enum Extent: Sendable {
         /// Checks all pages.
@@ -26,14 +29,14 @@ package enum PageCheck {
         package internal(set) var problems: [PageProblem] = []
         package internal(set) var problemCount = 0
         package internal(set) var pageSizeBytes = 0
-        /// The number of pages that the trees reach.
+        /// The number of pages in use.
         package internal(set) var usedPages: UInt64 = 0
         /// The number of pages in the free list.
         package internal(set) var freePages: UInt64 = 0
         /// The number of the checked commit.
         package internal(set) var transaction: UInt64 = 0
-        /// Whether commits kept changing the file during the check, so that the problems mean
-        /// nothing.
+        /// Whether commits kept changing the file during the check, so that the problems found are
+        /// meaningless.
         package internal(set) var wasOvertaken = false
 
         package var isSound: Bool { problemCount == 0 || wasOvertaken }
@@ -53,12 +56,12 @@ package enum PageCheck {
     /// ms.
     static let quickBytesMax = 128 << 20
 
-    /// The maximum number of checks if commits interfere.
+    /// The maximum number of attempts if commits interfere.
     private static let attemptsMax = 5
 
     /// Checks the file at `path`.
     ///
-    /// - Parameter isPinned: Whether the caller holds a read transaction of the file.
+    /// - Parameter isPinned: Whether the caller holds a read transaction on the file.
     package static func run(
         _ path: String, extent: Extent = .everything, isPinned: Bool = false
     ) throws(LMDBError) -> Report {
@@ -75,8 +78,8 @@ package enum PageCheck {
 
     /// Reads values until two consecutive readings are equal, and returns the last reading.
     ///
-    /// If no value ever recurs, each one stayed the same from the first of the two readings to the
-    /// second, so all of them were current at one instant.
+    /// If values never return to an earlier state, each value stayed the same between these two
+    /// readings. All values were therefore current at the same instant.
     package static func settled<Value: Equatable, Failure: Error>(
         readingsMax: Int, _ read: () throws(LMDBError) -> [Result<Value, Failure>]
     ) throws(LMDBError) -> [Result<Value, Failure>] {
@@ -100,11 +103,11 @@ package enum PageCheck {
         metas.compactMap { try? $0.get() }.max { $0.transaction < $1.transaction }
     }
 
-    /// Compares the meta pages: consecutive commits write them in turn, even commits the first
-    /// page.
+    /// Compares the meta pages, and returns a description of the problem, or nil if there is none.
     ///
-    /// Any other combination means that one page is damaged, and LMDB would silently fall back to
-    /// the previous commit.
+    /// Consecutive commits write the two pages in turn; even commits write the first one. Any other
+    /// combination means that one page is damaged, and LMDB would silently fall back to the
+    /// previous commit.
     private static func compare(_ first: PageFile.Meta, _ second: PageFile.Meta) -> String? {
         if first.pageSizeBytes != second.pageSizeBytes {
             return "its page size differs from the one in page 0"
@@ -119,7 +122,7 @@ package enum PageCheck {
     private static func look(
         _ path: String, _ extent: Extent
     ) throws(LMDBError) -> (Report, commits: [UInt64?]) {
-        // Read the length after the meta pages: a commit in between can make the file longer than
+        // Read the length after the meta pages. A commit in between can make the file longer than
         // the meta pages state, but never shorter.
         let metas = try PageFile(path).metas()
         let file = try PageFile(path)

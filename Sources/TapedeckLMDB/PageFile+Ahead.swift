@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// A walk from branch to branch knows only the next few pages, so it would wait for the disk about
-/// a hundred times, each time for a small read. A disk answers thousands of requests at once in
-/// hardly more time than a few. So before a large file is walked, its branch pages are requested
-/// one level at a time, for all tables at once: a tree of four levels costs three waits.
+/// A walk from branch to branch knows only the next few pages, so it would wait for about a hundred
+/// small reads, one after another. A disk serves thousands of concurrent requests in hardly more
+/// time than a few. Before a large file is walked, its branch pages are therefore requested one
+/// level at a time, for all tables at once, so that a tree with four levels costs only three waits.
 ///
-/// This code checks nothing. Page numbers from a damaged page are followed as long as they are
-/// within the file; the walk checks them.
+/// This code does not check pages. It follows page numbers from a damaged page as long as they are
+/// within the file; the walk checks them later.
 extension PageFile {
     /// Prefetches all branch pages of the trees, and waits for all but the lowest level.
     func prefetchBranches(of trees: [Tree], pageSizeBytes: Int) throws(LMDBError) {
@@ -18,8 +18,8 @@ extension PageFile {
         for tree in trees where tree.root < filePages && tree.depth <= PageWalk.depthMax {
             if tree.depth > 1 { level.append(BranchAhead(page: tree.root, levels: tree.depth - 1)) }
         }
-        // A sound file has no more branch pages than pages; the limit also ends a walk through
-        // cyclic pages.
+        // The number of branch pages in a sound file cannot exceed its number of pages. The limit
+        // also ends a walk through a cycle of pages.
         var rest = Int(clamping: filePages)
         while !level.isEmpty, level.count <= rest {
             rest -= level.count

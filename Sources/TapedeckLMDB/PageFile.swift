@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// An LMDB file read page by page with `pread`, so that no contents can crash the program.
+/// An LMDB file read page by page with `pread`, so that invalid contents cannot crash the program.
 ///
-/// The data format is that of LMDB 0.9 (version 1) on 64-bit little-endian machines. Locks are
-/// unaffected: LMDB keeps them on its lock file, so opening and closing this file is harmless.
+/// The data format is that of LMDB 0.9 (version 1) on 64-bit little-endian machines. Opening and
+/// closing this file does not affect LMDB's locks, because LMDB keeps them on its lock file.
 struct PageFile: ~Copyable {
     static let magic: UInt32 = 0xBEEF_C0DE
     static let version: UInt32 = 1
@@ -56,7 +56,7 @@ struct PageFile: ~Copyable {
         return count
     }
 
-    /// Asks the system to prefetch bytes; does nothing if it cannot.
+    /// Asks the system to prefetch bytes; has an effect only on Linux.
     func prefetch(at offset: Int, count: Int) {
         #if os(Linux)
             _ = posix_fadvise(file, off_t(offset), off_t(count), POSIX_FADV_WILLNEED)
@@ -66,10 +66,10 @@ struct PageFile: ~Copyable {
     /// The maximum number of times that meta pages are read while commits change them.
     private static let readingsMax = 1_000
 
-    /// Reads both meta pages as of one instant, since with a commit between two separate reads they
-    /// would contradict each other.
+    /// Reads both meta pages as of one instant.
     ///
-    /// The second meta page follows the first one, which contains the page size.
+    /// If a commit came between two separate reads, the pages would contradict each other. The
+    /// offset of the second meta page is the page size, which the first one contains.
     func metas() throws(LMDBError) -> [Result<Meta, PageProblem>] {
         try PageCheck.settled(readingsMax: PageFile.readingsMax) {
             () throws(LMDBError) -> [Result<Meta, PageProblem>] in
@@ -100,7 +100,7 @@ struct PageFile: ~Copyable {
         return found
     }
 
-    /// The contents of a meta page: the roots of one commit.
+    /// The contents of a meta page, with the tree roots of one commit.
     struct Meta: Equatable {
         var pageSizeBytes: Int
         var lastPage: UInt64
@@ -138,7 +138,7 @@ struct PageFile: ~Copyable {
         }
     }
 
-    /// The root of a table, and the expected counts of its contents.
+    /// The root of a table, with the expected numbers of its pages and entries.
     struct Tree: Equatable {
         static let byteCount = 48
         static let noRoot = UInt64.max
@@ -168,7 +168,7 @@ struct PageFile: ~Copyable {
     }
 }
 
-/// A problem of a page.
+/// A problem found in a page.
 package struct PageProblem: Error, Hashable, Sendable {
     package let page: UInt64
     package let what: String

@@ -2,15 +2,16 @@ internal import Foundation
 
 /// Walks all trees of an LMDB file once; see `PageCheck`.
 ///
-/// The work is bounded for any file: a page is entered at most once, and trees end at `depthMax`.
+/// The amount of work is limited for any file, because each page is entered at most once and trees
+/// have at most `depthMax` levels.
 final class PageWalk {
-    /// LMDB's own limit for cursors.
+    /// The maximum depth of a tree, which is LMDB's own limit for cursors.
     static let depthMax: UInt16 = 32
     static let keyCountMax = 511
-    /// MDB_NOSUBDIR.
+    /// LMDB's flag MDB_NOSUBDIR.
     private static let noSubdirectory: UInt16 = 0x4000
-    /// The maximum number of pages at the end that a commit may leave unwritten because it
-    /// allocated and freed them.
+    /// The maximum number of pages that may be missing at the end of the file because a commit
+    /// allocated and freed them without writing them.
     static let unwrittenPagesMax: UInt64 = 1 << 20
 
     private enum NodeFlags {
@@ -24,7 +25,7 @@ final class PageWalk {
     private let pageSize: Int
     private let filePages: UInt64
     private var report: PageCheck.Report
-    /// A bit per page: set if the page is reached or free.
+    /// A bit for each page, which is set if the page was reached or is free.
     private var reached: [UInt64] = []
     private var buffers: [UnsafeMutableRawBufferPointer] = []
 
@@ -172,8 +173,8 @@ final class PageWalk {
         }
     }
 
-    /// Asks for all leaves below a branch at once; `prefetchBranches` has asked for the branch
-    /// pages.
+    /// Prefetches all leaves below a branch at once; `prefetchBranches` has already requested the
+    /// branch pages.
     private func prefetch(_ nodes: [Node]) {
         for node in nodes where node.child < filePages {
             file.prefetch(at: Int(node.child) * pageSize, count: pageSize)
@@ -188,11 +189,11 @@ final class PageWalk {
         var flags: UInt16
         var dataCount: Int
         var dataOffset: Int { offset + 8 + keyCount }
-        /// The page below, in a branch page.
+        /// The page that an entry of a branch page refers to.
         var child: UInt64
     }
 
-    /// Reads the offsets of a page's entries; nil if one of them is invalid.
+    /// Reads and checks the entries of a page; returns nil if one of them is invalid.
     private func nodes(
         _ bytes: UnsafeRawBufferPointer, _ page: UInt64, _ isLeaf: Bool, _ lower: [UInt8]?,
         _ upper: [UInt8]?, _ context: Context
@@ -250,7 +251,7 @@ final class PageWalk {
                 let before = UnsafeRawBufferPointer(
                     rebasing: bytes[nodes[index - 1].offset + 8..<nodes[index - 1].dataOffset])
                 guard precedes(before, current, context) else {
-                    return problem("entry \(index) is not above the one before it")
+                    return problem("entry \(index) does not sort after the entry before it")
                 }
             }
             if index == first, let lower {
@@ -259,7 +260,7 @@ final class PageWalk {
             }
             if index == count - 1, let upper {
                 let isBelow = upper.withUnsafeBytes { precedes(current, $0, context) }
-                guard isBelow else { return problem("it has entries of the next page") }
+                guard isBelow else { return problem("it has entries that belong to the next page") }
             }
         }
         return nodes
@@ -309,7 +310,7 @@ final class PageWalk {
             let first = bytes.loadUnaligned(fromByteOffset: node.dataOffset, as: UInt64.self)
             try overflow(first, node.dataCount, page, context, &tally)
         default:
-            report.add(page, "an entry of \(context.name) has flags \(node.flags)")
+            report.add(page, "an entry in \(context.name) has flags \(node.flags)")
         }
     }
 
@@ -329,7 +330,7 @@ final class PageWalk {
             return report.add(
                 first, "it should be the first page of a long value of \(context.name)")
         }
-        // A value that was replaced by a shorter one keeps its pages.
+        // If a value is replaced by a shorter one, it keeps all of its pages.
         let count = UInt64(header.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
         guard count >= needed else {
             return report.add(first, "it states \(count) pages, but its value needs \(needed)")
@@ -401,8 +402,8 @@ final class PageWalk {
         return true
     }
 
-    /// Marks the leaves below a branch as reached without reading them, and returns how many could
-    /// be marked.
+    /// Marks the leaves below a branch as reached without reading them, and returns the number of
+    /// leaves marked.
     ///
     /// Most pages of a large file are leaves, so this does for many pages at once what `claim` does
     /// for one.

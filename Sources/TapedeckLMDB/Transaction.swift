@@ -2,8 +2,8 @@ internal import CLMDB
 
 /// The operations of both kinds of transactions.
 ///
-/// Returned buffers are LMDB's own pages: they are valid until the transaction ends, or in a write
-/// transaction until its next write.
+/// Returned buffers point into LMDB's own pages. They are valid until the transaction ends or, in a
+/// write transaction, until its next write.
 package protocol Readable: ~Copyable {
     var handle: OpaquePointer { get }
     var path: String { get }
@@ -51,7 +51,7 @@ extension Readable where Self: ~Copyable {
         return UnsafeRawBufferPointer(value)
     }
 
-    /// Returns the number of entries of a table.
+    /// Returns the number of entries in a table.
     package func count(_ table: Table) throws(LMDBError) -> Int {
         var stat = MDB_stat()
         let code = mdb_stat(handle, table.handle, &stat)
@@ -75,7 +75,7 @@ extension Writable where Self: ~Copyable {
         guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
     }
 
-    /// Adds or replaces an entry of a table with integer keys.
+    /// Adds or replaces an entry in a table with integer keys.
     package func put(_ table: Table, integer key: UInt64, _ value: [UInt8]) throws(LMDBError) {
         var key = key
         let code = withUnsafeMutableBytes(of: &key) { key in
@@ -88,7 +88,7 @@ extension Writable where Self: ~Copyable {
         guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
     }
 
-    /// Removes an entry of a table with integer keys; returns whether there was one.
+    /// Removes an entry from a table with integer keys; returns whether it existed.
     @discardableResult
     package func delete(_ table: Table, integer key: UInt64) throws(LMDBError) -> Bool {
         var key = key
@@ -101,7 +101,7 @@ extension Writable where Self: ~Copyable {
         return true
     }
 
-    /// Removes an entry; returns whether there was one.
+    /// Removes an entry; returns whether it existed.
     @discardableResult
     package func delete(_ table: Table, _ key: [UInt8]) throws(LMDBError) -> Bool {
         let code = key.withUnsafeBytes { key in
@@ -136,10 +136,11 @@ package struct ReadTransaction: ~Copyable, Readable {
         self.path = path
     }
 
-    /// The same transaction for objects that cannot hold a borrow; see `WriteTransaction.alias`.
+    /// A reference to this transaction for objects that cannot hold a borrow; see
+    /// `WriteTransaction.alias`.
     package var alias: TransactionAlias { TransactionAlias(handle: handle, path: path) }
 
-    /// The number of the commit that it sees, which any process may have made.
+    /// The number of the commit that this transaction sees, which any process may have made.
     package var number: Int { mdb_txn_id(handle) }
 
     deinit { mdb_txn_abort(handle) }
@@ -147,7 +148,7 @@ package struct ReadTransaction: ~Copyable, Readable {
 
 /// The only write transaction.
 ///
-/// `commit()` ends it; dropping it undoes all changes.
+/// `commit()` ends the transaction. Dropping it without a commit undoes all changes.
 package struct WriteTransaction: ~Copyable, Writable {
     package let handle: OpaquePointer
     package let path: String
@@ -166,12 +167,13 @@ package struct WriteTransaction: ~Copyable, Writable {
         guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
     }
 
-    /// The same transaction for objects that cannot hold a borrow, such as the items of a key.
+    /// A reference to this transaction for objects that cannot hold a borrow, such as the items of
+    /// a key.
     ///
-    /// The holder must drop it before the transaction ends.
+    /// The holder must drop the alias before the transaction ends.
     package var alias: TransactionAlias { TransactionAlias(handle: handle, path: path) }
 
-    /// The transaction's number: one more than that of the last commit by any process.
+    /// The transaction's number, which is one more than that of the last commit by any process.
     package var number: Int { mdb_txn_id(handle) }
 
     /// Empties a table.
@@ -201,8 +203,9 @@ package struct Table: Sendable {
             }
             throw LMDBError(code, path: path)
         }
-        // LMDB takes the key order from the file, ignoring the requested one. For small integers
-        // that order equals the order of their bytes, so a page check cannot detect wrong flags.
+        // LMDB takes the key order from the file and ignores the requested order. Small
+        // integers sort in the same order as their bytes, so a page check cannot detect wrong
+        // flags.
         var found: UInt32 = 0
         let asked = mdb_dbi_flags(transaction, opened, &found)
         guard asked == MDB_SUCCESS else { throw LMDBError(asked, path: path) }

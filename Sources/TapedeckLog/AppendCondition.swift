@@ -2,7 +2,7 @@ public import TapedeckModel
 
 /// A guard on an append, which fails if the log contains a conflicting event.
 ///
-/// Conditions are checked against this store's log at the moment of the commit, including events
+/// Conditions are checked against this store's log at the time of the commit, including events
 /// pulled from servers. They are not replicated, so each fold repeats the check. The design follows
 /// dynamic consistency boundaries (dcb.events).
 public struct AppendCondition: Sendable {
@@ -17,8 +17,8 @@ public struct AppendCondition: Sendable {
     /// Fails if an event after `position` has all of `tags` and, if `types` is not empty, one of
     /// these types.
     ///
-    /// Without tags and types, any event after `position` matches. The cost is a read of each
-    /// record after the position if there are few, or else an index look-up.
+    /// Without tags and types, any event after `position` matches. If there are few records after
+    /// the position, the cost is a read of each; otherwise it is an index look-up.
     public static func noEvent(
         with tags: [Tag], types: [EventType] = [], after position: LogPosition
     ) -> AppendCondition {
@@ -28,8 +28,8 @@ public struct AppendCondition: Sendable {
     /// Fails if the sighting is not new.
     ///
     /// The sightings of an entity are ordered by (version, observedAt, content). A sighting is not
-    /// new if a later one, or the one right before it, has the same content. The contents A, B and
-    /// A again are therefore three facts, while polling unchanged content adds none.
+    /// new if a later sighting, or the sighting right before it, has the same content. The contents
+    /// A, B and A again are therefore three facts, while polling unchanged content adds no facts.
     public static func factIsNew(_ fact: ObservedFact) -> AppendCondition {
         AppendCondition(kind: .fact(fact))
     }
@@ -41,9 +41,9 @@ public struct AppendCondition: Sendable {
 
 /// The result of an append.
 public struct AppendedEvents: Hashable, Sendable {
-    /// The id of the first event; the other events have the following sequences.
+    /// The id of the first event; the sequences of the other events follow without gaps.
     public let firstID: EventID
-    /// The position of the first event; the other events have the following positions.
+    /// The position of the first event; the positions of the other events follow without gaps.
     public let firstPosition: LogPosition
     /// The number of events.
     public let count: Int
@@ -60,13 +60,15 @@ public struct AppendedEvents: Hashable, Sendable {
 
 /// The point at which an append is acknowledged.
 public enum Durability: Sendable {
-    /// Once the events are on disk, so that they survive a power loss; concurrent callers share a
-    /// commit.
-    case durable
-    /// At once, with the events in memory; they are written with the next commit or within 100 ms.
+    /// The append is acknowledged once the events are on disk, where they survive a power failure.
     ///
-    /// Use it for playback ticks: if the process dies before the commit, the events are lost.
-    /// Readers in this process see the events, because a read first commits pending ones.
-    /// `EventLog.head` and other processes see them once they are on disk.
+    /// Concurrent callers share a commit.
+    case durable
+    /// The append is acknowledged at once, while the events are only in memory.
+    ///
+    /// The events are written with the next commit or within 100 ms. Use this for events such as
+    /// playback ticks: if the process dies before the commit, the events are lost. Readers in this
+    /// process see the events, because a read first commits pending ones. `EventLog.head` and other
+    /// processes see them once they are on disk.
     case buffered
 }

@@ -2,13 +2,13 @@
 public struct CompactionReport: Codable, Hashable, Sendable {
     /// The reason why a block was not compacted.
     public enum Reason: String, Codable, Sendable, CaseIterable {
-        /// Some of its events do not have a receipt from every server yet.
+        /// Some events in the block do not have a receipt from every server yet.
         case notDelivered
-        /// A subscription has not acknowledged all of its events.
+        /// A subscription has not acknowledged all events in the block.
         case subscription
-        /// Projections have not folded all of its events.
+        /// Projections have not folded all events in the block.
         case projections
-        /// Some of its events have a time in the future, which a server may correct.
+        /// Some events in the block have a time in the future, which a server may correct.
         case clock
     }
 
@@ -26,9 +26,9 @@ public struct CompactionReport: Codable, Hashable, Sendable {
     public var examined: UInt64 = 0
     /// The number of removed events.
     public var removed: UInt64 = 0
-    /// The number of range stubs that replace them.
+    /// The number of range stubs that replace the removed events.
     public var stubs: UInt64 = 0
-    /// The origins with a waiting block.
+    /// The origins with a complete block that cannot be examined yet.
     public var waiting: [Waiting] = []
 
     package init() {}

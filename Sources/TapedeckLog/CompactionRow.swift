@@ -3,8 +3,9 @@ internal import TapedeckModel
 
 /// The rows of `meta` that record compactions.
 enum CompactionRow {
-    /// The key of the number of compactions; followed by an origin's number, the key of its
-    /// progress.
+    /// The key of the number of compactions.
+    ///
+    /// With an origin's number appended, it is the key of that origin's progress.
     private static let key = Array("b".utf8)
 
     private static func key(of origin: UInt32) -> [UInt8] {
@@ -44,7 +45,7 @@ enum CompactionRow {
         try set(key, try round(transaction, tables) &+ 1, transaction, tables)
     }
 
-    /// Returns the error for a row with a sequence beyond the origin's last event.
+    /// Returns the error for a row that contains a sequence beyond the origin's last event.
     static func damaged(_ origin: UInt32) -> LogError { LogError.damagedRow(key(of: origin)) }
 
     /// Returns the sequence up to which an origin's events were examined, a multiple of

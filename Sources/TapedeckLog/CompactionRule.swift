@@ -2,10 +2,10 @@ package import TapedeckModel
 
 /// The criteria for removing events.
 package struct CompactionRule: Sendable {
-    /// An event of a block.
+    /// An event in a block.
     package struct Candidate: Sendable {
         package var event: EventEnvelope
-        /// Whether the event must stay, whatever its content.
+        /// Whether the event must stay, regardless of its content.
         package var isFixed: Bool
     }
 

@@ -20,10 +20,10 @@ package struct EventFilter: Hashable, Sendable {
     }
 }
 
-/// A filter compiled to the numbers of one log's types, so that records can be matched in place.
+/// A filter that uses one log's type numbers, so that records can be matched in place.
 private struct RecordFilter {
     private let tags: [[UInt8]]
-    /// Whether each type matches, by its number; nil if any type does.
+    /// Whether each type matches, indexed by the type's number; nil if every type matches.
     private let types: [Bool]?
 
     init(_ filter: EventFilter, _ types: [EventType]) {
@@ -50,19 +50,20 @@ private struct RecordFilter {
 }
 
 extension EventLog {
-    /// The maximum number of records that are read directly; beyond that, the index is used.
+    /// The maximum number of records that are read directly; for more records, the index is used.
     static let recordsReadMax: UInt64 = 1_024
 
-    /// The number of records whose positions are sorted at a time, for filters with several types.
+    /// The number of positions to search at a time, for filters with several types.
     private static let recordsOrderedMax: UInt64 = 65_536
 
     /// Calls `body` with each matching record in (`after`, `through`], in log order, until it
     /// returns false.
     ///
-    /// The cost is a read of each record if there are few or the filter is empty; otherwise a
-    /// look-up, and a read of each record that has the first tag or one of the types.
+    /// If there are few records or the filter is empty, the cost is a read of each record.
+    /// Otherwise it is a look-up and a read of each record that has the first tag or, if the filter
+    /// has no tags, one of the types.
     ///
-    /// - Parameter types: All types of this log, by number.
+    /// - Parameter types: All types of this log, indexed by number.
     func forEachRecord(
         fitting filter: EventFilter, after: UInt64, through: UInt64, types: [EventType],
         _ transaction: borrowing some Readable & ~Copyable, _ body: (RecordView) throws -> Bool

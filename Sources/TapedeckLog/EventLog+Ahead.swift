@@ -2,9 +2,9 @@
 
 extension EventLog {
     /// Returns the number of events with an effective time after `milliseconds`, and the latest of
-    /// them.
+    /// these events.
     ///
-    /// Events that a server received before that time, or refused, are not counted. The cost is a
+    /// Events that a server refused, or received before that time, are not counted. The cost is a
     /// read of the whole log. Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     package func eventsAhead(

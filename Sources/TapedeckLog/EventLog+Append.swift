@@ -5,15 +5,15 @@ internal import TapedeckLMDB
 
 /// # Group commit
 ///
-/// Callers put requests into a queue. One drain at a time takes all pending requests, writes them
-/// in one transaction, commits, and answers. There is no timer: while a commit waits for the disk,
-/// further requests accumulate. A failed condition fails only its own request; a failed commit
-/// fails all requests in it.
+/// Callers put requests into a queue. A drain takes all pending requests, writes them in one
+/// transaction, commits it, and completes the requests. Only one drain runs at a time. A durable
+/// append does not wait for a timer: while a commit waits for the disk, more requests accumulate. A
+/// failed condition fails only its own request; a failed commit fails all requests in it.
 extension EventLog {
     /// The maximum number of events in one append.
     public static let eventsPerAppendMax = 100_000
 
-    /// The number of events and bytes after which a drain commits.
+    /// The numbers of events and bytes after which a drain commits.
     ///
     /// The limits keep a transaction far below the number of dirty pages that LMDB can hold.
     static let eventsPerCommitMax = 16_384
@@ -72,7 +72,7 @@ extension EventLog {
             box.withLock { $0 = result }
             done.signal()
         }
-        // The calling thread, which has to wait anyway, does the work, which saves two thread
+        // The calling thread has to wait anyway, so it does the work itself, which saves two thread
         // switches.
         if try queue.addHere(request) { queue.onWriter { self.drain(isHere: true) } }
         done.wait()
@@ -97,9 +97,9 @@ extension EventLog {
             guard event.payload.count <= RecordLayout.payloadCountMax else {
                 throw LogError(
                     .tooLarge,
-                    "a \(event.type) of \(event.payload.count) bytes is larger than"
+                    "the \(event.type) is \(event.payload.count) bytes long; the limit is"
                         + " \(RecordLayout.payloadCountMax)",
-                    hint: "keep large media outside the log and name it by its hash")
+                    hint: "keep large media outside the log and refer to it by its hash")
             }
             guard event.tags.count <= RecordLayout.tagsMax else {
                 throw LogError(
@@ -121,11 +121,12 @@ extension EventLog {
         }
     }
 
-    /// Commits the `.buffered` appends of this process made before the call, so that a reader sees
+    /// Commits the `.buffered` appends that this process made before the call, so that readers see
     /// them.
     ///
-    /// The cost is a commit if there are any, or else nothing. A call on the writer's queue, such
-    /// as from a commit observer, returns at once; the caller reads what is on disk.
+    /// The cost is a commit if there are such appends; otherwise there is none. A call on the
+    /// writer's queue, such as from a commit observer, returns at once, and the caller then reads
+    /// only events that are on disk.
     package func settleBuffered() {
         queue.settleBuffered { self.drain() }
     }
@@ -134,8 +135,9 @@ extension EventLog {
 
     /// Commits pending requests until there are none.
     ///
-    /// - Parameter isHere: Whether it runs on a caller's thread, which should not do the work of
-    ///   other callers: requests after its own commit are left to the writer's queue.
+    /// - Parameter isHere: Whether this runs on a caller's thread. Such a thread should not do the
+    ///   work of other callers, so requests that arrive after its own commit are left to the
+    ///   writer's queue.
     func drain(isHere: Bool = false) {
         while let requests = queue.take(
             eventsMax: EventLog.eventsPerCommitMax, bytesMax: EventLog.bytesPerCommitMax)
@@ -190,7 +192,8 @@ extension EventLog {
         _ requests: [AppendRequest], _ transaction: borrowing WriteTransaction,
         _ state: inout LogState
     ) throws -> [Result<AppendedEvents, LogError>] {
-        // Conditions are checked before anything is written; each request sees the ones before it.
+        // Conditions are checked before anything is written; each request sees the events of the
+        // requests before it.
         var accepted: [ProposedEvent] = []
         var results: [Result<AppendedEvents, LogError>] = []
         let ownRow = state.ownRow
@@ -275,7 +278,7 @@ final class AppendQueue: @unchecked Sendable {
     private var latched: LogError?
     private var isIndexing = false
     private var hint: UInt64 = 0
-    /// The number of buffered requests added and completed so far; they complete in order.
+    /// The numbers of buffered requests added and completed so far; requests complete in order.
     private var bufferedAdded: UInt64 = 0
     private var bufferedDone: UInt64 = 0
     private let condition = NSCondition()
@@ -292,7 +295,7 @@ final class AppendQueue: @unchecked Sendable {
         return try body()
     }
 
-    /// Adds a request; returns true if the caller has to drain, in `onWriter`.
+    /// Adds a request; returns true if the caller has to drain the queue, in `onWriter`.
     func addHere(_ request: AppendRequest) throws(LogError) -> Bool {
         try locked { () throws(LogError) in
             try checkOpen()
@@ -373,7 +376,7 @@ final class AppendQueue: @unchecked Sendable {
         if starts { writer.async { drain() } }
     }
 
-    /// Takes as many requests as fit in a commit; nil ends the drain.
+    /// Takes as many requests as fit in a commit; returns nil at the end of the drain.
     func take(eventsMax: Int, bytesMax: Int) -> [AppendRequest]? {
         condition.lock()
         defer { condition.unlock() }
@@ -455,7 +458,7 @@ final class AppendQueue: @unchecked Sendable {
         return true
     }
 
-    /// The last known position of the index, which saves a look-up per commit.
+    /// The position up to which the index is known to reach, which saves a look-up per commit.
     var indexedHint: UInt64 {
         get {
             condition.lock()

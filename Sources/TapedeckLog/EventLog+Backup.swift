@@ -13,10 +13,10 @@ public struct BackupSummary: Codable, Hashable, Sendable {
 extension EventLog {
     /// Writes a compact copy of the current log to one file, while the store stays in use.
     ///
-    /// The file appears under its name when it is complete and on disk, or not at all; an existing
-    /// file is replaced. It contains only the log, from which projections are rebuilt.
+    /// The file appears under its name only when it is complete and on disk, and it replaces an
+    /// existing file. It contains only the log, from which projections are rebuilt.
     ///
-    /// The log is verified first, so that a good backup is never replaced by one of a damaged
+    /// The log is verified first, so that a good backup is never replaced by a backup of a damaged
     /// store.
     ///
     /// Throws `LogError`: `.diskFull`, `.accessDenied`, `.notFound` (no such directory),
@@ -76,10 +76,12 @@ extension EventLog {
         return try environment.read { UInt64(try $0.count(events)) }
     }
 
-    /// Creates a store from a backup in a directory without a store, and verifies it completely.
+    /// Creates a store from a backup file, in a directory that does not contain a store, and
+    /// verifies it completely.
     ///
-    /// The restored store continues under a new origin: the original store may have recorded more
-    /// events since the backup, and the two would otherwise conflict.
+    /// The restored store continues under a new origin. The original store may have recorded more
+    /// events since the backup, and these events would otherwise conflict with the restored store's
+    /// events.
     ///
     /// Throws `LogError`: `.storeExists`, `.notFound` (no such file), `.damaged` (the file is not a
     /// complete backup), `.newerFormat`, `.diskFull`, `.accessDenied`. The directory is then left

@@ -3,13 +3,13 @@ internal import TapedeckLMDB
 
 /// The views file of a projection.
 ///
-/// Entries are rows of the log's `meta` table, so that switching from one file to another is one
-/// durable row.
+/// An entry is a row of the log's `meta` table, so switching from one file to another takes only
+/// one durable write.
 package struct ViewsEntry: Hashable, Sendable {
     /// The number in the file name `views-<number>.mdb`.
     package var number: UInt64
-    /// The system boot during which the file was last written without a sync; empty if it is on
-    /// disk.
+    /// The system boot during which the file was last written without a sync; empty if all its data
+    /// is on disk.
     package var boot: String
 
     package init(number: UInt64, boot: String) {
@@ -77,14 +77,14 @@ extension EventLog {
         }
     }
 
-    /// Returns a new number for a views file, which was never used before.
+    /// Returns a new number for a views file, which no file has ever used.
     package func newViewsNumber() throws(LogError) -> UInt64 {
         try LogError.wrapping {
             try environment.write { transaction in
                 let held = try self.undamaged {
                     try transaction.meta(self.tables, MetaKey.viewsNumber)
                 }
-                // The existing files also show the last number if the row is lost.
+                // If the row is lost, the existing files show the last number.
                 var last = try self.directory.viewsNumbers().max() ?? 0
                 if let held {
                     var reader = ByteReader(held)
@@ -115,7 +115,7 @@ extension EventLog {
         }
     }
 
-    /// Removes the file assignment of projections, which are then rebuilt.
+    /// Removes the file assignments of projections, which are then rebuilt.
     package func removeViews(for fingerprints: [Digest16]) throws(LogError) {
         try LogError.wrapping {
             try environment.write { transaction in
@@ -126,7 +126,7 @@ extension EventLog {
         }
     }
 
-    /// Removes all assignments of files.
+    /// Removes all assignments to these files.
     package func removeViews(ofFiles numbers: Set<UInt64>) throws(LogError) {
         try LogError.wrapping {
             try environment.write { transaction in

@@ -3,18 +3,18 @@ internal import TapedeckLMDB
 
 /// # Compaction
 ///
-/// Some events add nothing to later ones, such as position reports of a player. If a rule of their
-/// domain allows it, runs of these events are replaced by **range stubs**, which keep their ids and
-/// the state of the hash chain before and after them.
+/// Some events become redundant once later ones are recorded, such as a player's position reports.
+/// If the domain's rule allows it, runs of these events are replaced by **range stubs**, which keep
+/// the ids of the events and the state of the hash chain before and after them.
 ///
 /// Each origin's events are examined once, in blocks of 1,024 sequences. A block is examined when
-/// it is complete and everything in it is settled (delivered, and acknowledged by all
+/// it is complete and all of its events are settled (delivered, and acknowledged by all
 /// subscriptions). The rule depends only on the block, so every device removes the same events. A
 /// run is replaced if its events have consecutive positions. The stub takes the last of these
-/// positions and covers the others, so positions, sequences and segments do not change.
+/// positions and covers the other ones, so positions, sequences and segments do not change.
 ///
-/// Each block is one commit of a few milliseconds. Look-ups never find a removed event, because its
-/// index entries and receipts are removed in the same commit. Code that keeps positions between
+/// Each block takes one commit of a few milliseconds. Look-ups never find a removed event, because
+/// its index entries and receipts are removed in the same commit. Code that keeps positions between
 /// transactions must prevent compaction in the meantime.
 extension EventLog {
     /// Removes superseded events block by block, concurrently with appends.
@@ -107,8 +107,8 @@ extension EventLog {
         return try read { try CompactionRow.examined(of: ordinal, $0, self.tables) }
     }
 
-    /// Returns the sequences of the events that were compacted together with this one; nil if it
-    /// was not.
+    /// Returns the range of sequences that were compacted together with this event; nil if the
+    /// event was not compacted.
     @available(*, noasync)
     public func compacted(_ event: EventID) throws(LogError) -> ClosedRange<UInt64>? {
         try refreshState()
@@ -119,8 +119,8 @@ extension EventLog {
         }
     }
 
-    /// Returns the origin and the sequences of the events compacted into the range stub that covers
-    /// a position; nil if the position was not compacted.
+    /// Returns the origin and sequences of the events in the range stub that covers a position; nil
+    /// if the position was not compacted.
     @available(*, noasync)
     public func compacted(
         at position: LogPosition
@@ -135,7 +135,7 @@ extension EventLog {
         }
     }
 
-    /// Returns the position up to which every subscription has acknowledged.
+    /// Returns the position up to which every subscription has acknowledged all events.
     private func subscriptionsReach() throws(LogError) -> UInt64 {
         var reach = UInt64.max
         for subscription in try subscriptionStatuses() {
@@ -155,7 +155,7 @@ extension EventLog {
         let kept: [UInt64]
         /// The last sequence of the last examined block.
         var examined: UInt64
-        /// The position of that event.
+        /// The position of the event with that sequence.
         var position: UInt64 = 0
         /// The origin's hash chain up to that event; nil if it was not computed.
         var chain: HashChain?
@@ -265,8 +265,8 @@ extension EventLog {
         return block
     }
 
-    /// Returns the origin's chain at the `wanted` events of a block; empty if the chain before the
-    /// block is unknown.
+    /// Returns the origin's hash chain up to each of the `wanted` sequences in a block; empty if
+    /// the chain before the block is unknown.
     private func chains(
         _ walk: inout BlockWalk, through last: UInt64, of wanted: Set<UInt64>, _ state: LogState,
         _ transaction: borrowing ReadTransaction
@@ -291,7 +291,7 @@ extension EventLog {
             } else {
                 canonical.removeAll(keepingCapacity: true)
                 guard state.appendCanonical(record, to: &canonical) else {
-                    throw LogError.damagedRecord(position, "its parts contradict its header")
+                    throw LogError.damagedRecord(position, "its contents do not match its header")
                 }
                 canonical.withUnsafeBytes { chain.add($0) }
             }
@@ -303,8 +303,8 @@ extension EventLog {
 
     // MARK: - Replacing
 
-    /// Replaces the runs of a block in one transaction; a block that has changed in the meantime
-    /// stays.
+    /// Replaces the runs of a block in one transaction; a block that has changed in the meantime is
+    /// left unchanged.
     private func replace(
         _ block: Block, _ walk: BlockWalk, _ state: LogState, _ report: inout CompactionReport
     ) throws(LogError) {
@@ -317,7 +317,8 @@ extension EventLog {
                 decoding: try transaction.meta(self.tables, MetaKey.runs))
             // If a fork was healed in the meantime, everything after it may have changed.
             guard writer.state.hasOneHistory(of: walk.ordinal) else { return ([], writer.state) }
-            // All runs or none: events are superseded by others that are removed along with them.
+            // Replace all runs or none, because an event may be superseded by another event that is
+            // removed along with it.
             var terms: [Set<UInt64>] = []
             for run in block.runs {
                 guard

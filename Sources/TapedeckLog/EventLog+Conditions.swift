@@ -59,11 +59,12 @@ extension EventLog {
         return found
     }
 
-    /// Returns whether a sighting adds nothing, because a later one or the one right before it has
-    /// the same content.
+    /// Returns whether a sighting adds nothing, because a later sighting, or the sighting right
+    /// before it, has the same content.
     ///
-    /// Folds merge sightings field by field, so a sighting between two with the same content
-    /// matters. The later of these is new, even if a third one overrides both.
+    /// Folds merge sightings field by field. If different content was sighted between two sightings
+    /// with the same content, the later of the two is therefore new, even if a third, still later
+    /// sighting overrides both.
     package static func isKnown(_ fact: ObservedFact, among sightings: [ObservedFact]) -> Bool {
         if sightings.contains(where: { $0.content == fact.content && fact.order <= $0.order }) {
             return true

@@ -3,12 +3,12 @@ internal import TapedeckLMDB
 internal import TapedeckModel
 
 extension EventLog {
-    /// Deletes the files of a store, its logins and blobs, and its directory if nothing else is in
-    /// it.
+    /// Deletes a store's files, including its logins and blobs, and its directory if it is then
+    /// empty.
     ///
-    /// Other files in the directory stay. The store disappears atomically; if the deletion of the
-    /// remaining files is interrupted, the next `erase`, `create` or `restore` in this directory
-    /// completes it.
+    /// Other files in the directory stay. The store ceases to exist atomically. If the deletion of
+    /// the remaining files is interrupted, the next `erase`, `create` or `restore` in this
+    /// directory completes it.
     ///
     /// Throws `LogError`: `.noStore`, `.busy` (a process has the store open), `.accessDenied`,
     /// `.readOnly`.
@@ -44,10 +44,10 @@ extension EventLog {
 extension StoreDirectory {
     /// Deletes the store's files except the opening lock, or completes an interrupted deletion.
     ///
-    /// The caller holds that lock exclusively and has sole use of the store.
+    /// The caller holds the opening lock exclusively and has sole use of the store.
     func finishErasing() throws(LogError) {
         if exists { try ReplacedFile.move(marker, to: erasing) }
-        // The log goes first, so that it is not mistaken for a log that has lost its marker.
+        // Delete the log first, so that it is not mistaken for a log that has lost its marker.
         try remove([log])
         let names = try names()
         for name in names where StoreDirectory.ownFolders.contains(name) || Self.isPart(name) {

@@ -20,9 +20,9 @@ public struct ExportSummary: Codable, Hashable, Sendable {
 extension EventLog {
     /// Writes every event, with hash chains and receipts, to a file.
     ///
-    /// The file appears under its name when it is complete and on disk, or not at all; an existing
-    /// file is replaced. Events recorded during the export are not included. Exports of an
-    /// unchanged store are identical.
+    /// The file appears under its name only when it is complete and on disk, and it replaces an
+    /// existing file. Events recorded during the export are not included. Exports of an unchanged
+    /// store are identical.
     ///
     /// Throws `LogError`: `.damaged` (with the position of a damaged event), `.diskFull`,
     /// `.accessDenied`, `.notFound` (no such directory), `.usage` (a path inside the store).
@@ -137,7 +137,7 @@ private struct ExportWriter: ~Copyable {
         let start = events.count
         events.appendLittleEndian(UInt32(0))
         guard events.appendCanonical(record, origin: origin, type: types[Int(record.type)]) else {
-            throw LogError.damagedRecord(record.position, "its parts contradict its header")
+            throw LogError.damagedRecord(record.position, "its contents do not match its header")
         }
         let count = UInt32(events.count - start - 4)
         events.withUnsafeMutableBytes {

@@ -6,19 +6,20 @@ package struct ForeignEvents: Sendable {
     /// The canonical bytes of the events, each preceded by its length (4 bytes, little-endian).
     package var events: [UInt8] = []
     package var eventCount: Int { receipts.count }
-    /// The server's receipts of these events, in the same order.
+    /// The server's receipts for these events, in the same order.
     package private(set) var receipts: [Receipt] = []
-    /// Additional receipts of these events.
+    /// Additional receipts for these events.
     package private(set) var furtherReceipts: [EventID: [Receipt]] = [:]
-    /// Receipts of events that are already recorded.
+    /// Receipts for events that are already recorded.
     package var otherReceipts: [Receipt] = []
-    /// The ids of the first `namedCount` events; complete once a further receipt was added.
+    /// The ids of the first `namedCount` events, brought up to date when a separate receipt is
+    /// added.
     private var names: Set<EventID> = []
     private var namedCount = 0
 
     package init() {}
 
-    /// Adds an event and the server's receipt of it.
+    /// Adds an event and the server's receipt for it.
     package mutating func add(
         _ canonical: UnsafeRawBufferPointer, _ receipt: Receipt
     ) {
@@ -27,7 +28,7 @@ package struct ForeignEvents: Sendable {
         receipts.append(receipt)
     }
 
-    /// Adds a receipt of an event that was added here or is already recorded.
+    /// Adds a receipt for an event that was added here or is already recorded.
     package mutating func add(_ receipt: Receipt) {
         for other in receipts[namedCount...] { names.insert(other.event) }
         namedCount = receipts.count
@@ -50,14 +51,16 @@ package struct ForeignOutcome: Hashable, Sendable {
 }
 
 extension EventLog {
-    /// Records all or none of the events and receipts from elsewhere, and the sync engine's rows.
+    /// Records events and receipts from elsewhere, together with the sync engine's rows, in one
+    /// transaction.
     ///
-    /// Repeating it is safe: known events are compared and skipped. Only effective stamps advance
-    /// this store's clock.
+    /// Repeating the call is safe, because known events are compared and skipped. Only effective
+    /// stamps advance this store's clock.
     ///
-    /// Throws `LogError`: `.fork` (an event is recorded here with other content), `.gap` (an event
-    /// does not follow the last one of its origin), `.notFound` (a receipt of an event that is not
-    /// recorded), `.damaged` (invalid bytes of an event), and the errors of a durable append.
+    /// Throws `LogError`: `.fork` (an event is recorded here with different content), `.gap` (an
+    /// event does not follow the last one of its origin), `.notFound` (a receipt for an event that
+    /// is not recorded), `.damaged` (invalid bytes of an event), and the errors of a durable
+    /// append.
     @available(*, noasync)
     package func record(
         _ foreign: ForeignEvents, rows: [SyncRow] = []
@@ -82,7 +85,8 @@ extension EventLog {
         return result
     }
 
-    /// Records all or none of a server's receipts of recorded events, and the sync engine's rows.
+    /// Records a server's receipts for recorded events, and the sync engine's rows, in one
+    /// transaction.
     @available(*, noasync)
     @discardableResult
     package func record(
@@ -99,9 +103,9 @@ extension EventLog {
         return changed
     }
 
-    /// Replaces this store's origin, under which later events are recorded.
+    /// Assigns a new origin to this store, under which later events are recorded.
     ///
-    /// This is for a store that was restored to an earlier state: otherwise its next event would
+    /// Use this for a store that was restored to an earlier state. Otherwise, its next event would
     /// get an id that it has already used.
     @available(*, noasync)
     package func renewOrigin() throws(LogError) {
@@ -118,7 +122,8 @@ extension EventLog {
     /// Calls `body` with the canonical bytes of an origin's events after a sequence, in order,
     /// until it returns false.
     ///
-    /// For compacted events, it passes the range stub once, with the id of its last event.
+    /// For compacted events, `body` is called once, with the range stub and the id of its last
+    /// event.
     @available(*, noasync)
     package func forEachCanonical(
         of origin: OriginID, after sequence: UInt64,
@@ -143,7 +148,7 @@ extension EventLog {
                     canonical.appendCanonical(
                         record, origin: origin, type: types[Int(record.type)])
                 else {
-                    throw LogError.damagedRecord(position, "its parts contradict its header")
+                    throw LogError.damagedRecord(position, "its contents do not match its header")
                 }
                 let last = EventID(origin: origin, sequence: record.sequence)
                 guard try canonical.withUnsafeBytes({ try body(last, $0) }) else { return }
@@ -176,9 +181,9 @@ extension EventLog {
     /// Returns receipts in table order.
     ///
     /// - Parameters:
-    ///   - place: The end of the previous call; empty to start from the beginning.
+    ///   - place: The place returned by the previous call; empty to start from the beginning.
     ///   - limit: The maximum number of receipts.
-    /// - Returns: The receipts, and the place to continue from; nil at the end.
+    /// - Returns: The receipts and the place to continue from; the place is nil at the end.
     @available(*, noasync)
     package func receipts(
         after place: [UInt8], limit: Int

@@ -3,21 +3,22 @@ internal import TapedeckLMDB
 
 /// # Forked histories
 ///
-/// A store that is restored to an earlier state and continues without noticing writes events under
-/// ids that it has already used. When the two histories meet, the one known to the other stores
-/// wins. The conflicting events of this store lose their ids: they are voided, and reissued with
-/// `reissuedFrom` under an origin derived from the first of them. No user action is lost, no event
-/// changes, and two stores with the same history write the same events. If a voided history comes
-/// back under its original ids, its events still count only once (`EventLog+Reissues`).
+/// If a store is restored to an earlier state and continues without noticing, it writes events
+/// under ids that it has already used. When the two histories meet, the history known to the other
+/// stores wins. The conflicting events of this store lose their ids: they are voided, and then
+/// reissued with `reissuedFrom` under an origin derived from the first of these events. No user
+/// action is lost, no event changes, and two stores with the same voided history reissue the same
+/// events. If a voided history comes back under its original ids, its events still count only once
+/// (`EventLog+Reissues`).
 extension EventLog {
     /// The maximum number of events to reissue.
     package static let reissuedEventsMax = 1 << 20
 
-    /// Voids an origin's history from an event on, and reissues its events; durable on return.
+    /// Voids an origin's history from an event on, and reissues its events; the changes are on disk
+    /// on return.
     ///
     /// The rows of sync engines are removed, so that every server's log is read again from the
-    /// start, because its receipts for these ids were applied to the events that have now lost
-    /// them.
+    /// start. The servers' receipts for these ids were applied to events that no longer have them.
     ///
     /// - Returns: The number of reissued events; 0 if the event is not recorded here.
     ///
@@ -70,7 +71,7 @@ extension EventLog {
         }
         try removeSyncRows(transaction)
 
-        // The shortened origin no longer reaches the head, so the head is not derived from the
+        // The shortened origin no longer reaches the head, so the head cannot be derived from the
         // tables.
         var draft = try LogState(reading: transaction, tables, head: before.head)
         draft.forgetChains()
@@ -159,7 +160,7 @@ extension EventLog {
         return (found, places)
     }
 
-    /// Ends an origin before a sequence.
+    /// Cuts off an origin's history before a sequence.
     private func cutOrigin(
         _ ordinal: UInt32, before sequence: UInt64, _ state: LogState,
         _ transaction: borrowing WriteTransaction
@@ -167,7 +168,7 @@ extension EventLog {
         var row = state.origins[Int(ordinal)]
         let lastID = EventID(origin: row.id, sequence: sequence - 1)
         let lastPosition = sequence == 1 ? 0 : try position(of: lastID, transaction) ?? 0
-        // The open or closed segment of the last remaining event.
+        // The segment, open or closed, of the last remaining event.
         var kept: Segment?
         if row.segment.firstSequence > 0, row.segment.firstSequence < sequence {
             kept = row.segment
@@ -206,7 +207,7 @@ extension EventLog {
         try transaction.setMeta(tables, MetaKey.origin(ordinal), row.encoded())
     }
 
-    /// Removes the receipts of a range of an origin's events.
+    /// Removes the receipts for a range of an origin's events.
     func removeReceipts(
         of ordinal: UInt32, _ sequences: Range<UInt64>, _ transaction: borrowing WriteTransaction
     ) throws {
@@ -299,7 +300,7 @@ extension EventLog {
             let record = try record(at: position, transaction)
             canonical.removeAll(keepingCapacity: true)
             guard state.appendCanonical(record, to: &canonical) else {
-                throw LogError.damagedRecord(position, "its parts contradict its header")
+                throw LogError.damagedRecord(position, "its contents do not match its header")
             }
             canonical.withUnsafeBytes { chain.add($0) }
         }

@@ -3,20 +3,21 @@ package import TapedeckLMDB
 
 /// # Distinguishing histories
 ///
-/// If a log file is restored to an earlier state in place and then continues, it has other events at
-/// positions that were used before. Its length does not reveal this. Data derived from a log is
-/// therefore stored with two checks: the checksum of the last record, which costs a look-up to
-/// compare, and a mark of everything up to it, which is compared once per opening.
+/// If a log file is restored to an earlier state in place and then continues, it has different
+/// events at positions that were used before. Its length does not reveal this. Data derived from a
+/// log is therefore stored with two values to compare with the log: the checksum of the last
+/// record, which takes one look-up to compare, and a mark of everything up to that record, which is
+/// compared only when the store is opened.
 
 /// A digest of a log's contents up to a position.
 package struct HistoryMark: Hashable, Sendable {
-    /// The digest of each origin's last event: its id, position, stamp and checksum.
+    /// A digest over the id, position, stamp and checksum of each origin's last event.
     ///
     /// The checksum of a commit's last record covers the origin's hash chain, and thereby all of
     /// its events.
     private var origins: Digest16
-    /// The checksum of the last override change; 0 if there is none, or if the row has changed
-    /// since.
+    /// The checksum of the last override change; 0 if there was no change, or if its row has
+    /// changed since.
     private var change: UInt32
 
     /// The mark before the first event.
@@ -27,7 +28,7 @@ package struct HistoryMark: Hashable, Sendable {
         self.change = change
     }
 
-    /// Returns whether `now`, the mark of a log at the same position, is of the same history.
+    /// Returns whether `now`, the mark of a log at the same position, belongs to the same history.
     package func fits(_ now: HistoryMark) -> Bool {
         origins == now.origins && (change == now.change || change == 0 || now.change == 0)
     }
@@ -47,8 +48,10 @@ package struct HistoryMark: Hashable, Sendable {
 }
 
 extension EventLog {
-    /// The maximum number of records to read backward to find the previous positions of origins
-    /// with later events; other origins need a look-up.
+    /// The maximum number of records to read backward to find the earlier positions of origins that
+    /// have later events.
+    ///
+    /// Origins that are not found this way need a look-up.
     private static let recordsWalkedMax = 1_024
 
     /// Returns the last position, the checksum of the record there, and the number of the last
@@ -62,7 +65,8 @@ extension EventLog {
         return (position, try EventLog.checksum(last.value, position), change)
     }
 
-    /// Returns the checksum in the record at a position; nil if there is none, 0 for position 0.
+    /// Returns the checksum in the record at a position; nil if there is no record, and 0 for
+    /// position 0.
     package func checksum(
         at position: UInt64, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt32? {
@@ -82,7 +86,8 @@ extension EventLog {
 
     /// Returns the mark of this history up to a position and an override change.
     ///
-    /// The cost is a look-up per origin, and more for origins with events after the position.
+    /// The cost is a look-up per origin, and more look-ups for origins with events after the
+    /// position.
     package func historyMark(
         through position: UInt64, change: UInt64, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> HistoryMark {
@@ -119,7 +124,7 @@ extension EventLog {
             origins: Digest16(hashing: bytes), change: try checksum(ofChange: change, transaction))
     }
 
-    /// Returns the checksum of a change and of the override that it set.
+    /// Returns one checksum over a change and the override that it set.
     private func checksum(
         ofChange change: UInt64, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt32 {
@@ -130,8 +135,8 @@ extension EventLog {
         return crc32c(row, seed: crc32c(value))
     }
 
-    /// Returns the last positions of origins among the records up to a position, for those found
-    /// nearby.
+    /// Returns each origin's last position up to the given position, if it is among the nearest
+    /// records.
     private func lastPositions(
         of origins: Set<UInt32>, near position: UInt64,
         _ transaction: borrowing some Readable & ~Copyable
@@ -151,8 +156,8 @@ extension EventLog {
         return found
     }
 
-    /// Returns an origin's last position up to the given one, after which it has more events; 0 if
-    /// there is none.
+    /// Returns the position of an origin's last event up to a position, after which the origin has
+    /// more events; 0 if there is no such event.
     private func lastPosition(
         of origin: UInt32, _ row: OriginRow, through position: UInt64,
         _ transaction: borrowing some Readable & ~Copyable

@@ -15,30 +15,32 @@ public struct ImportSummary: Codable, Hashable, Sendable {
 
 /// # Import
 ///
-/// The file is read twice. It is first checked completely, both for consistency and against the
-/// recorded events. Only then is it recorded, in groups of one transaction each. An interrupted
-/// import leaves a consistent first part of the file; repeating the import continues from there.
+/// The file is read twice. The first pass checks all of it, both for consistency and against the
+/// recorded events. The second pass records it in groups, with one transaction for each group. If
+/// an import is interrupted, a consistent first part of the file stays recorded; repeating the
+/// import continues from there.
 ///
 /// Events keep their ids, stamps, hash chains and receipts, and get new positions. They stay under
 /// their own origins, and this store's origin continues unchanged. Only effective stamps advance
 /// this store's clock.
 extension EventLog {
-    /// The number of events and bytes after which a group is committed.
+    /// The numbers of events and bytes after which a group is committed.
     static let eventsPerImportGroupMax = 16_384
     static let bytesPerImportGroupMax = 16 << 20
 
     /// The minimum number of imported events after which the import updates the index; smaller
-    /// imports leave it to the next background run.
+    /// imports leave this to the next background run.
     static let importIndexMin: UInt64 = 16_384
 
     /// The maximum number of events per index run created by an import, which limits the memory
     /// used.
     static let eventsPerImportRunMax: UInt64 = 4 << 20
 
-    /// Records the events and receipts of an export that are not recorded yet; durable on return.
+    /// Records the events and receipts of an export that are not recorded yet; they are on disk on
+    /// return.
     ///
     /// Throws `LogError`: `.damaged` (with the offset in the file; nothing was recorded),
-    /// `.newerFormat`, `.fork` (an event is recorded here with other content; nothing was
+    /// `.newerFormat`, `.fork` (an event is recorded here with different content; nothing was
     /// recorded), `.gap`, `.notFound` (no such file), `.diskFull` and `.closed` (the groups
     /// recorded so far stay; import again).
     @available(*, noasync)
@@ -95,12 +97,12 @@ extension EventLog {
         return blocks.isEmpty ? nil : ImportGroup(log: self, blocks: blocks, compared: compared)
     }
 
-    /// Returns the state in memory if it is current in the transaction, or else reads it from the
+    /// Returns the state in memory if it is current in the transaction; otherwise reads it from the
     /// tables.
     func state(in transaction: borrowing WriteTransaction) throws -> LogState {
         let held = state.withLock { $0 }
-        // After a transaction of another process, the head can be the same, but an origin or a type
-        // for compaction may have been added.
+        // Another process may have added an origin, or the type for compaction, without changing
+        // the head.
         if try lastPosition(transaction) == held.head,
             try held.transaction + 1 == transaction.number
                 || transaction.meta(tables, MetaKey.origin(UInt32(held.origins.count))) == nil

@@ -4,10 +4,10 @@ internal import TapedeckLMDB
 
 /// # The lazy index
 ///
-/// Appends write only records. Afterwards, the records that are not in any run yet are read, and
-/// their terms are sorted and written as a new run, in slices that hold the writer's lock for a few
-/// milliseconds each. A crash leaves at most a run that is not in the catalogue, which the next
-/// round removes.
+/// Appends write only records. Indexing happens later: it reads the records that are not in any run
+/// yet, sorts their terms, and writes them as a new run, in slices that hold the writer's lock for
+/// a few milliseconds each. A crash leaves at most one run that is not in the catalogue, and the
+/// next round removes it.
 extension EventLog {
     /// The maximum duration of a slice of background work before it commits.
     static let sliceDuration = Duration.milliseconds(4)
@@ -15,7 +15,8 @@ extension EventLog {
     /// The maximum number of events in a new run, which limits the memory used.
     static let eventsPerRunMax: UInt64 = 1 << 18
 
-    /// The maximum for foreground indexing of a large log, which needs fewer runs and no merges.
+    /// The maximum number of events in a run for foreground indexing of a large log, which then
+    /// needs fewer runs and no merges.
     static let eventsPerLargeRunMax: UInt64 = 1 << 21
 
     /// Returns the number of events in the log that are not in any run of the index.
@@ -29,8 +30,8 @@ extension EventLog {
 
     /// Updates the index up to the last event, and returns when it is done.
     ///
-    /// Runs concurrently with appends. Indexing also happens in the background; call this after
-    /// very large appends if the next program should find everything indexed.
+    /// This runs concurrently with appends. Indexing also happens in the background. Call this
+    /// after very large appends if the next program should find everything indexed.
     @available(*, noasync)
     public func indexAll() throws(LogError) {
         try mergeIndex(eventsPerRun: EventLog.eventsPerLargeRunMax)
@@ -44,18 +45,18 @@ extension EventLog {
         maintenance.async {
             defer { self.queue.endIndexing() }
             // A failure only costs time: the tail stays unindexed, and the next append tries again.
-            // A full disk is reported to appenders directly.
+            // Appends report a full disk directly.
             try? self.mergeIndex(keeping: self.options.unindexedEventsMax / 2, waits: false)
         }
     }
 
-    /// Updates the index up to the head if it lags by more than `keeping` events, in runs of up to
-    /// `eventsPerRun`.
+    /// Updates the index up to the head, in runs of up to `eventsPerRun`, if it lags by more than
+    /// `keeping` events.
     ///
-    /// Runs concurrently with appends.
+    /// This runs concurrently with appends.
     ///
-    /// - Parameter waits: Whether to wait for another thread or process that is indexing, or else
-    ///   return at once.
+    /// - Parameter waits: Whether to wait if another thread or process is indexing; if false, the
+    ///   call then returns at once.
     package func mergeIndex(
         keeping: UInt64 = 0, eventsPerRun: UInt64 = EventLog.eventsPerRunMax, waits: Bool = true
     ) throws(LogError) {
@@ -66,9 +67,9 @@ extension EventLog {
 
     /// Drops the index, rebuilds it from the records, and returns when it is done.
     ///
-    /// Use it to repair a damaged index; recorded events are not touched. Runs concurrently with
-    /// appends. Look-ups read the log in the meantime. An interrupted rebuild leaves a lagging
-    /// index.
+    /// Use this to repair a damaged index; recorded events are not touched. The rebuild runs
+    /// concurrently with appends, and look-ups read the log in the meantime. If the rebuild is
+    /// interrupted, the index covers only part of the log.
     ///
     /// Throws `LogError`: `.readOnly`, `.diskFull`, `.closed`, and `.damaged` with the position of
     /// the first damaged event.
@@ -263,8 +264,8 @@ extension EventLog {
 
     /// Runs `slice` in consecutive write transactions until it returns false.
     ///
-    /// - Parameter start: The start of the first slice. Each slice advances it. If a slice
-    ///   is rolled back because the map had to grow, it restarts from its own start.
+    /// - Parameter start: The start of the first slice. Each slice advances it. If the map has to
+    ///   grow, the slice is rolled back and runs again from its own start.
     private func writeSlices<Place>(
         from start: Place,
         _ slice: (borrowing WriteTransaction, SliceDeadline, inout Place) throws -> Bool

@@ -13,9 +13,9 @@ extension EventLog {
 
     /// Records events under this store's origin, and a sync engine's rows, in one transaction.
     ///
-    /// An event with a fact is recorded only if it is new (`AppendCondition.factIsNew`); other
-    /// events always are. A page of a remote and the position after it are thus committed together,
-    /// and reading a page again adds nothing.
+    /// An event with a fact is recorded only if the fact is new (`AppendCondition.factIsNew`);
+    /// other events are always recorded. A page from a remote and the position after it are thus
+    /// committed together, and reading the page again adds nothing.
     ///
     /// - Parameter rowsFor: Returns additional rows, given the recorded events.
     ///

@@ -38,7 +38,7 @@ extension EventLog {
         }
     }
 
-    /// Performs `scan` inside a transaction, and returns the last position read.
+    /// Runs `scan` inside a transaction, and returns the last position read.
     @discardableResult
     package func scan(
         _ transaction: borrowing some Readable & ~Copyable, after: UInt64, through: UInt64,
@@ -80,7 +80,7 @@ extension EventLog {
         return position
     }
 
-    /// Performs `scan` page by page, for reading all of the log; `body` also receives each record's
+    /// Runs `scan` page by page, for reading the whole log; `body` also receives each record's
     /// place.
     @discardableResult
     package func scan(
@@ -103,7 +103,7 @@ extension EventLog {
         return position
     }
 
-    /// Returns the number of entries from the start that are records with a matching checksum.
+    /// Returns the number of leading entries that are records with a matching checksum.
     private static func intactCount(_ entries: UnsafeBufferPointer<LeafEntry>) -> Int {
         var index = 0
         while index < entries.count, entries.count >= 3 {
@@ -158,10 +158,10 @@ extension EventLog {
     /// - Parameters:
     ///   - after: The last position already seen.
     ///   - limit: The maximum number of events, up to `eventsPerReadMax`.
-    ///   - type: Only events of this type.
-    ///   - tag: Only events with this tag.
+    ///   - type: The type of the events to return; nil for all types.
+    ///   - tag: The tag of the events to return; nil for all events.
     ///
-    /// With a type or a tag, the index is used and the cost depends on the result; otherwise the
+    /// With a type or a tag, the index is used and the cost depends on the result. Otherwise, the
     /// log is read.
     @available(*, noasync)
     public func events(
@@ -226,7 +226,7 @@ extension EventLog {
         }
     }
 
-    /// Returns the position, or that of the range stub that covers it.
+    /// Returns the position, or the position of the range stub that covers it.
     ///
     /// A reader that has reached the position has read up to the end of that record.
     package func endOfRecord(
@@ -254,7 +254,7 @@ extension EventLog {
     package func envelope(_ record: RecordView) throws -> EventEnvelope {
         let (origin, type) = try names(of: record)
         guard let blocks = record.blocks else {
-            throw LogError.damagedRecord(record.position, "its parts contradict its header")
+            throw LogError.damagedRecord(record.position, "its contents do not match its header")
         }
         var tags: [Tag] = []
         record.forEachTag { tags.append(Tag(unchecked: String(decoding: $0, as: UTF8.self))) }
@@ -279,7 +279,7 @@ extension EventLog {
         }
     }
 
-    /// Returns the origins and types of this log, by number.
+    /// Returns the origins and types of this log, indexed by number.
     package func dictionaries() throws(LogError) -> (origins: [OriginID], types: [EventType]) {
         try refreshState()
         return state.withLock { ($0.origins.map(\.id), $0.types) }
@@ -295,7 +295,7 @@ extension EventLog {
 
     /// Returns whether a sighting of a remote entity is recorded up to a position.
     ///
-    /// The cost is a look-up.
+    /// The cost is one look-up.
     @available(*, noasync)
     package func isSeen(_ entity: Digest16, through position: LogPosition) throws(LogError) -> Bool
     {
@@ -337,7 +337,8 @@ extension EventLog {
         return try position(of: id.sequence, ordinal, row, transaction)
     }
 
-    /// Returns the position of an origin's event, whose sequence must be within the row's.
+    /// Returns the position of an origin's event, whose sequence must not exceed the last one in
+    /// the row.
     func position(
         of sequence: UInt64, _ ordinal: UInt32, _ row: OriginRow,
         _ transaction: borrowing some Readable & ~Copyable
@@ -375,10 +376,11 @@ extension EventLog {
         throw LogError.misplaced(id)
     }
 
-    /// Calls `body` with the positions of a term after `after`, ascending, until it returns false.
+    /// Calls `body` with the positions of a term after `after`, in ascending order, until it
+    /// returns false.
     ///
-    /// Searches every run and then the tail. Different terms can have the same hash, so `body`
-    /// checks the event.
+    /// This searches every run and then the tail. Different terms can have the same hash, so `body`
+    /// must check the event.
     func forEachPosition(
         of term: Term, _ transaction: borrowing some Readable & ~Copyable, after: UInt64,
         _ body: (UInt64) throws -> Bool
@@ -411,8 +413,9 @@ extension EventLog {
         for position in positions where try !body(position) { return }
     }
 
-    /// Returns the terms of the types, by number, in the transaction; the state in memory may lack
-    /// a type that another process has just recorded.
+    /// Returns the terms of the types in the transaction, indexed by number.
+    ///
+    /// The state in memory may lack a type that another process has just recorded.
     func typeTerms(_ transaction: borrowing some Readable & ~Copyable) throws -> [Term] {
         var terms = state.withLock { $0.types.map { Term(type: $0) } }
         while let row = try transaction.meta(tables, MetaKey.type(UInt16(terms.count))) {
@@ -451,8 +454,8 @@ extension EventLog {
         }
     }
 
-    /// Calls `body` with every record that the index lists under a term, possibly including other
-    /// records.
+    /// Calls `body` with every record that the index lists under a term, which may include records
+    /// of other terms with the same hash.
     private func forEachRecord(
         of term: Term, through: UInt64, _ transaction: borrowing some Readable & ~Copyable,
         _ body: (RecordView) throws -> Void

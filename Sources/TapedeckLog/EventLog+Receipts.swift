@@ -7,16 +7,16 @@ package import TapedeckLMDB
 ///    and is kept unless its event is compacted. Recording it again changes nothing.
 /// 2. The `overrides` table has a row for every event whose effective stamp or status differs from
 ///    the event itself. The row depends only on events and receipts.
-/// 3. Every change of a row gets the next number. The `changes` table maps the number to the row,
-///    so that the cost of a query for changes depends only on their number.
+/// 3. Every change to a row gets the next number. The `changes` table maps the number to the row,
+///    so that the cost of a query for changes depends only on the number of changes.
 extension EventLog {
     /// The maximum number of receipts in one call.
     public static let receiptsPerCallMax = 100_000
 
-    /// Records all or none of a server's receipts of events in this log.
+    /// Records all or none of a server's receipts for events in this log.
     ///
-    /// Repeating it is safe. If a server contradicts its own earlier receipt, the one that
-    /// sorts first is kept, so that every device keeps the same one.
+    /// Repeating the call is safe. If a server contradicts its own earlier receipt, the receipt
+    /// that sorts first is kept, so that every device keeps the same one.
     ///
     /// - Returns: The number of receipts that had an effect.
     ///
@@ -75,8 +75,8 @@ extension EventLog {
         return changed
     }
 
-    /// Returns the position of the event to which receipts are attached; nil for a compacted event,
-    /// unless it is the last of its range.
+    /// Returns the position for the receipts of an event; nil if the event was compacted, unless it
+    /// is the last one of its range.
     func placeOfReceipts(
         of event: EventID, _ state: LogState, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt64? {
@@ -104,7 +104,7 @@ extension EventLog {
         }
     }
 
-    /// Returns the receipts of an event, ordered by lineage; none if the event is not recorded.
+    /// Returns the receipts of an event, ordered by lineage; empty if the event is not recorded.
     @available(*, noasync)
     public func receipts(of event: EventID) throws(LogError) -> [Receipt] {
         try refreshState()
@@ -115,7 +115,7 @@ extension EventLog {
     }
 
     /// Returns whether a lineage's receipt with this server position belongs to this event, or to a
-    /// later one that a range stub may cover together with it.
+    /// later event that the same range stub may cover.
     @available(*, noasync)
     package func isCovered(
         _ event: EventID, _ lineage: LineageID, by position: UInt64
@@ -137,7 +137,7 @@ extension EventLog {
         }
     }
 
-    /// Returns the effective stamp of an event and whether it is refused.
+    /// Returns the effective stamp of an event, and whether the event is refused.
     ///
     /// Devices with the same receipts return the same values.
     @available(*, noasync)
@@ -152,10 +152,11 @@ extension EventLog {
 
     // MARK: - Overrides
 
-    /// Returns the overrides changed after `changedAfter`, in order of their changes, with their
-    /// current values, and the number of the last change, for the next call.
+    /// Returns the overrides changed after `changedAfter`, with their current values, in the order
+    /// of their changes.
     ///
-    /// With a `limit`, `last` is the number of the last returned change if there are more.
+    /// The next call continues after `last`. This is the number of the last change or, if `limit`
+    /// was reached first, of the last returned change.
     package func overrides(
         _ transaction: borrowing some Readable & ~Copyable, changedAfter: UInt64, limit: Int = .max
     ) throws -> (rows: [StampOverride], last: UInt64) {

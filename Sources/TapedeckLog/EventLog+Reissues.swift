@@ -3,14 +3,15 @@ internal import TapedeckLMDB
 
 /// # Reissued events
 ///
-/// An event whose history has lost its ids is written again under another id (`EventLog+Heal`): a
-/// *reissue*. The original history may come back, when a device that does not know of the loss
-/// pushes it to a server that was wiped. Two histories that fork at different events may also both
-/// end in reissues of the same event. Events with the same content count once: the original event
-/// if it is recorded, or else the reissue with the lowest id. The other reissues do not count. This
-/// depends only on the events, so all devices with the same events agree.
+/// If a history loses its ids, each of its events is written again under another id
+/// (`EventLog+Heal`). The new event is called a *reissue*. The original history can come back if a
+/// device that does not know of the loss pushes it to a server that was wiped. Two histories that
+/// fork at different events can also both contain reissues of the same event. Events with the same
+/// content count only once: if the original event is recorded, it counts; otherwise the reissue
+/// with the lowest id counts. This depends only on the events, so all devices with the same events
+/// agree.
 extension EventLog {
-    /// Finishes a write: writes the rows of the origins, and updates which reissues count.
+    /// Finishes a write by writing the rows of the origins and updating which reissues count.
     ///
     /// - Parameter others: Additional events whose reissues are affected.
     func finish(
@@ -23,7 +24,7 @@ extension EventLog {
         return after
     }
 
-    /// Updates which reissues of events count.
+    /// Updates which reissues of the given events count.
     ///
     /// - Parameters:
     ///   - sources: The ids of the original events.
@@ -45,7 +46,8 @@ extension EventLog {
         try writer.finish(transaction)
     }
 
-    /// Returns the effective stamp and status of a recorded event, given everything that is recorded.
+    /// Returns the effective stamp and status of a recorded event, based on everything that is
+    /// recorded.
     func standing(
         of record: RecordView, _ state: LogState,
         _ transaction: borrowing some Readable & ~Copyable
@@ -93,7 +95,7 @@ extension EventLog {
         guard state.appendCanonical(record, to: &canonical),
             let content = canonical.withUnsafeBytes({ try? CanonicalView($0).content })
         else {
-            throw LogError.damagedRecord(record.position, "its parts contradict its header")
+            throw LogError.damagedRecord(record.position, "its contents do not match its header")
         }
         return content
     }
@@ -101,8 +103,8 @@ extension EventLog {
 
 /// A row of `meta` with the position of a reissue.
 ///
-/// The key is the original id (origin, sequence) and the position. The value is the digest of the
-/// content.
+/// The key consists of the original id (origin, sequence) and the position. The value is the digest
+/// of the content.
 struct Reissue: Hashable {
     var source: EventID
     var position: UInt64

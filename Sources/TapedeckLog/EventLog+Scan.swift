@@ -1,6 +1,6 @@
 @_spi(Core) public import TapedeckModel
 
-/// An event of the log read in place, with its checksum verified and its payload not decoded.
+/// An event read in place from the log, with its checksum verified and its payload not decoded.
 ///
 /// It is valid only inside the closure of `EventLog.scan`.
 public struct ScannedEvent: ~Copyable, ~Escapable {

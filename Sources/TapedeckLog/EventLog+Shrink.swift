@@ -11,14 +11,14 @@ public struct ShrinkSummary: Codable, Hashable, Sendable {
 }
 
 extension EventLog {
-    /// The number of bytes after which a commit to the new file ends.
+    /// The number of copied bytes after which a commit to the new file ends.
     private static let bytesPerShrinkCommitMax = 16 << 20
 
     /// Rewrites the log of a closed store compactly, with full pages.
     ///
-    /// The file never shrinks by itself: the space of compacted events is reused for new ones. The
-    /// new file replaces the old one when it is complete and on disk, or not at all, and the store
-    /// keeps its origin. In the meantime, the disk needs space for both files.
+    /// The file does not shrink by itself, because the space of compacted events is reused for new
+    /// ones. The new file replaces the old one only when it is complete and on disk, so the disk
+    /// needs space for both files. The store keeps its origin.
     ///
     /// Throws `LogError`: `.noStore`, `.busy` (a process has the store open), `.damaged`,
     /// `.diskFull`, `.accessDenied`, `.readOnly`.
@@ -55,7 +55,7 @@ extension EventLog {
         return ShrinkSummary(bytesBefore: before, bytes: try size(of: place.log))
     }
 
-    /// Removes the files of interrupted runs.
+    /// Removes the files left by interrupted runs.
     private static func removeLeftovers(_ place: StoreDirectory) throws(LogError) {
         try LogError.wrapping {
             for name in try FileManager.default.contentsOfDirectory(atPath: place.path)

@@ -5,13 +5,13 @@ public import TapedeckModel
 
 /// The starting position of a new subscription.
 public enum SubscriptionStart: Sendable {
-    /// At the first event of the log.
+    /// At the first event in the log.
     case beginning
-    /// After the last event of the log at the time of subscribing.
+    /// After the event that is last in the log at the time of subscribing.
     case now
 }
 
-/// A subscription known to a store.
+/// The status of a subscription in a store.
 public struct SubscriptionStatus: Hashable, Sendable {
     /// The subscription's name.
     public var name: String
@@ -23,13 +23,14 @@ public struct SubscriptionStatus: Hashable, Sendable {
 ///
 /// The progress of a subscription is stored in its own small file (`SlotFile`) instead of in the
 /// log. In the log, each acknowledgement would be a commit that waits for the disk and holds the
-/// writer's lock. In the file it is a single write, which survives the end of the process. A power
-/// failure may undo the last second, and events are then delivered again.
+/// writer's lock. In the file, it is a single write, which survives the end of the process. A power
+/// failure may undo the acknowledgements of the last second, and their events are then delivered
+/// again.
 extension EventLog {
     /// The maximum length of a subscription's name, in bytes.
     public static let subscriptionNameCountMax = 64
 
-    /// Subscribes under a name, which must not be in use at the same time.
+    /// Opens a subscription under a name that no other open subscription uses.
     @available(*, noasync)
     package func subscribe(
         named name: String, from start: SubscriptionStart, _ filter: EventFilter
@@ -79,7 +80,7 @@ extension EventLog {
         }
     }
 
-    /// Removes the progress of a subscription; a later subscription with this name starts again.
+    /// Removes the progress of a subscription; a later subscription with this name starts over.
     @available(*, noasync)
     package func removeSubscription(named name: String) throws(LogError) {
         let path = try subscriptionPath(name)
@@ -143,8 +144,8 @@ extension EventLog {
 
     /// Returns the initial marks of a subscription.
     ///
-    /// One that starts now also has marks at earlier positions: if the log is restored to one of
-    /// them, the events after it are new.
+    /// A subscription that starts at `.now` also has marks at earlier positions. If the log is
+    /// later restored to an earlier state, the events after the newest valid mark are new.
     func marks(
         of start: SubscriptionStart, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> SubscriptionMarks {

@@ -14,24 +14,24 @@ internal import TapedeckModel
 /// Memory use is bounded: the index is compared by sums over buckets of terms, and only buckets
 /// that differ are compared term by term.
 extension EventLog {
-    /// The maximum number of events that are looked up by id; in a longer log, about this many are
-    /// sampled.
+    /// The maximum number of events that are looked up by id; in a longer log, about this many
+    /// events are sampled.
     static let verifyLookupsMax: UInt64 = 1 << 20
 
-    /// The maximum number of tail terms to look up, and the number per transaction.
+    /// The maximum number of tail terms to look up, and the maximum number per transaction.
     static let verifyTailTermsMax = 1 << 14
     static let verifyTailTermsPerTransactionMax = 1 << 10
 
-    /// The maximum number of attempts to read the index if merges replace its runs; the last one
-    /// uses a single transaction.
+    /// The maximum number of attempts to read the index if merges replace its runs; the last
+    /// attempt uses a single transaction.
     static let verifyIndexAttemptsMax = 3
 
     /// Checks the whole store: every event, hash chain, index entry and receipt, and the file
     /// itself.
     ///
-    /// Events recorded during the check are not included. The pages are read in one read
-    /// transaction, at about a gigabyte per second, during which the file can grow under load;
-    /// everything else is read in many short ones.
+    /// Events recorded during the check are not included. The pages are read at about a gigabyte
+    /// per second, in one read transaction, during which the file can grow under load. Everything
+    /// else is read in many short transactions.
     ///
     /// Damage is reported in the result. Throws `LogError` only for other errors: `.closed`,
     /// `.accessDenied`, `.inputOutput`, and `.busy` if compaction keeps changing the store.
@@ -47,10 +47,10 @@ extension EventLog {
         return verification.report
     }
 
-    /// Opens and checks the store in `directory`, and reports why it cannot be opened if it is
-    /// damaged.
+    /// Opens and checks the store in `directory`; if damage prevents opening it, the report
+    /// contains the reason.
     ///
-    /// Throws `LogError`: `.noStore`, `.newerFormat`, `.busy`, and errors other than damage.
+    /// Throws `LogError`: `.noStore`, `.newerFormat`, `.busy`, and any other error except damage.
     @available(*, noasync)
     public static func verify(
         _ directory: String, options: Options = Options(), progress: LogProgress.Report? = nil
@@ -97,11 +97,11 @@ struct Verification {
     /// The sums of the terms of events after the indexed position.
     var tailTerms: [UInt64: TermSum] = [:]
     var terms: [UInt64] = []
-    /// The number of rows of closed segments at that commit.
+    /// The number of rows for closed segments at the commit of `state`.
     var segmentRows: UInt64 = 0
-    /// The number of compaction commits at that commit.
+    /// The number of compaction commits up to the commit of `state`.
     private var round: UInt64 = 0
-    /// The number of rows of reissued events at that commit.
+    /// The number of rows for reissued events at the commit of `state`.
     var reissueRows: UInt64 = 0
 
     /// The number of index entries to read per transaction.
@@ -196,7 +196,7 @@ struct Verification {
             report.indexed = indexed
             if indexed > head {
                 report.add(
-                    .index, "the index covers \(indexed) events, the log has \(head)")
+                    .index, "the index covers \(indexed) events, but the log has \(head)")
             }
         } catch let error as LogError where error.code == .damaged {
             report.add(.meta, position: error.position?.rawValue, error.message)
@@ -208,7 +208,7 @@ struct Verification {
         return true
     }
 
-    /// Checks every metadata row, whatever its purpose.
+    /// Checks every metadata row, regardless of its purpose.
     private mutating func checkRows(_ transaction: borrowing ReadTransaction) throws {
         let cursor = try transaction.cursor(log.tables.meta)
         var entry = try cursor.first()

@@ -1,10 +1,11 @@
 package import TapedeckLMDB
 
 extension EventLog {
-    /// Runs `body` in a write transaction on the caller's thread, and returns when it is on disk.
+    /// Runs `body` in a write transaction on the caller's thread, and returns when its changes are
+    /// on disk.
     ///
-    /// Use it for writes other than appends: receipts, imports, cursors. `body` may run more than
-    /// once (see `Environment.write`), so its only effects must be the transaction and its result.
+    /// Use this for writes other than appends: receipts, imports, cursors. `body` may run more than
+    /// once (see `Environment.write`), so it must not change anything outside the transaction.
     ///
     /// Throws `LogError`: `.closed`, `.mustReopen`, `.diskFull`, `.readOnly`, and the errors of
     /// `body`.

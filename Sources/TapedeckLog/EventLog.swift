@@ -6,14 +6,15 @@ internal import Synchronization
 /// The append-only log of a store, from which all other state is derived.
 ///
 /// Invariants:
-/// 1. Positions are gapless from 1; sequences are gapless from 1 per origin; both are assigned
-///    inside the committing transaction. Range stubs fill the gaps of compacted events.
-/// 2. The events of an origin are in the order of their sequences.
+/// 1. Positions start at 1 and have no gaps, and neither do the sequences of each origin. Both are
+///    assigned inside the committing transaction. Range stubs fill the gaps left by compacted
+///    events.
+/// 2. The events of an origin are stored in the order of their sequences.
 /// 3. A recorded event never changes. Its record has a CRC-32C of all its bytes, and the last
 ///    record of each origin in a commit has that origin's hash chain.
 /// 4. Events acknowledged by `append` are on disk.
-/// 5. Indexes may lag behind the log (`IndexCatalogue`); readers of an index also search the
-///    remaining events.
+/// 5. Indexes may lag behind the log (`IndexCatalogue`); readers of an index also search the events
+///    that it does not cover yet.
 ///
 /// A process can open a store only once; several processes can share it.
 public final class EventLog: Sendable {
@@ -22,15 +23,15 @@ public final class EventLog: Sendable {
         /// The initial size of the file's map in bytes, which takes address space but no disk
         /// space.
         ///
-        /// It doubles when it is full.
+        /// The map doubles in size when it is full.
         public var mapSizeBytes: Int
         /// Whether the log is opened without writing anything, as for read-only media.
         public var isReadOnly: Bool
-        /// The maximum number of unindexed events before they are indexed in the background.
+        /// The number of unindexed events above which they are indexed in the background.
         public var unindexedEventsMax: UInt64
-        /// The clock, in milliseconds since 1970; replaced by tests and simulators.
+        /// The clock, in milliseconds since 1970, which tests and simulators replace.
         public var now: @Sendable () -> UInt64
-        /// The source of new ids; replaced by simulators.
+        /// The source of new ids, which simulators replace.
         package var randomID: @Sendable () -> OriginID = { .random() }
 
         /// Creates options; the defaults suit an app.
@@ -58,7 +59,7 @@ public final class EventLog: Sendable {
     let options: Options
     /// The store's permanent id; a copy keeps it, but gets a new origin.
     public let storeID: OriginID
-    /// The origin of this store's own events; a copied or restored store gets a new one.
+    /// The origin of this store's own events; a copied or restored store gets a new origin.
     public var origin: OriginID { state.withLock(\.ownRow.id) }
     /// The log's state in memory, replaced after each commit.
     ///
@@ -72,7 +73,7 @@ public final class EventLog: Sendable {
 
     /// Opens the store in `directory`.
     ///
-    /// The cost is a few reads; unindexed events are read only when an index is first used.
+    /// The cost is a few reads; unindexed events are read only when the index is first used.
     ///
     /// Throws `LogError`: `.noStore`, `.newerFormat`, `.damaged` (a missing, truncated or foreign
     /// file), `.busy` (already open in this process), `.accessDenied`, `.diskFull`.
@@ -98,10 +99,10 @@ public final class EventLog: Sendable {
     /// Creates a new store in `directory` and opens it.
     ///
     /// The store is created completely or not at all, even if the process is killed or the power
-    /// fails. If several processes create it at once, one succeeds.
+    /// fails. If several processes create a store there at once, only one succeeds.
     ///
     /// Throws `LogError`: `.storeExists` if there is a store already, `.busy` if another process
-    /// has been creating or erasing one there for a minute, and the errors of opening it.
+    /// has been creating or erasing a store there for a minute, and the errors of opening a store.
     public static func create(
         _ directory: String, options: Options = Options()
     ) throws(LogError) -> EventLog {
@@ -185,7 +186,7 @@ public final class EventLog: Sendable {
         if queue.close() { release() }
     }
 
-    /// Stops writing and releases every lock, before the system suspends the process.
+    /// Stops writing and releases every lock; call this before the system suspends the process.
     ///
     /// Acknowledged events are on disk. Appends throw `.closed` until `resume()`; subscriptions
     /// wait.
@@ -210,9 +211,9 @@ public final class EventLog: Sendable {
     /// The store's clock, in milliseconds since 1970.
     package var now: @Sendable () -> UInt64 { options.now }
 
-    /// Returns the last position in the file, including events of other processes.
+    /// Returns the last position in the file, including events from other processes.
     ///
-    /// The cost is a microsecond.
+    /// This takes about a microsecond.
     public func currentHead() throws(LogError) -> LogPosition {
         try read { transaction in LogPosition(rawValue: try self.lastPosition(transaction)) }
     }
@@ -248,16 +249,16 @@ public final class EventLog: Sendable {
         }
     }
 
-    /// Discards the log's state in memory, for callers that have detected another history in the
-    /// file.
+    /// Discards the log's state in memory, for callers that have detected a different history in
+    /// the file.
     package func forgetHistory() throws(LogError) {
         tail.forget()
         let fresh = try read { try LogState(reading: $0, self.tables) }
         state.withLock { $0 = fresh }
     }
 
-    /// Registers `body`, which is called on an arbitrary thread after each commit of this process,
-    /// with the new head.
+    /// Registers `body`, which is called with the new head after each commit of this process, on an
+    /// arbitrary thread.
     package func observeCommits(_ body: @escaping @Sendable (LogPosition) -> Void) -> Int {
         observers.withLock { observers in
             let number = (observers.keys.max() ?? 0) + 1
@@ -270,8 +271,9 @@ public final class EventLog: Sendable {
         observers.withLock { _ = $0.removeValue(forKey: number) }
     }
 
-    /// The number of readers of dead processes that were cleared since the log was opened; such a
-    /// reader keeps the file from reusing its free pages.
+    /// The number of dead processes' readers that were cleared since the log was opened.
+    ///
+    /// Such a reader keeps the file from reusing its free pages.
     public var staleReadersCleared: Int { environment.staleReadersCleared }
 
     /// The number of bytes of the log file in use.
@@ -333,8 +335,8 @@ struct StoreIdentity {
 
     /// Reads the identity of the store.
     ///
-    /// A store opened in another place than before (another machine or file) was copied or
-    /// restored. It gets a new origin, so that it cannot fork the original store.
+    /// If a store is opened in a different place (another machine or file) than before, it was
+    /// copied or restored. It then gets a new origin, so that it cannot fork the original store.
     static func settle(
         _ environment: Environment, _ tables: LogTables, _ place: StoreDirectory,
         _ options: EventLog.Options
@@ -369,7 +371,7 @@ struct StoreIdentity {
         try read(transaction, tables)?.identity.store
     }
 
-    /// Makes the store use this origin from the next event on; its clock continues.
+    /// Makes the store use this origin from the next event on; the store's clock continues.
     func become(
         _ transaction: borrowing WriteTransaction, _ tables: LogTables, from former: OriginID?,
         mark: [UInt8]
@@ -416,10 +418,11 @@ struct StoreIdentity {
         return identity.origin
     }
 
-    /// Makes the next opening assign a new origin, whatever the location, and returns the store's
-    /// id and format.
+    /// Makes the next opening assign a new origin, regardless of the location, and returns the
+    /// store's id and format.
     ///
-    /// This is necessary because a copy of a log may happen to get the file number in the mark.
+    /// This is necessary because a copy of a log may happen to get the file number that is in the
+    /// mark.
     static func forgetPlace(
         _ transaction: borrowing WriteTransaction, _ tables: LogTables
     ) throws -> (store: OriginID, format: Int) {

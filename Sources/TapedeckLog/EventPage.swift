@@ -9,18 +9,18 @@ package struct EventPage: Sendable {
 }
 
 extension EventLog {
-    /// The maximum number of records to search per page, so that its transaction ends soon.
+    /// The maximum number of records to search per page, which keeps its transaction short.
     private static let recordsPerPageMax: UInt64 = 1 << 20
     /// The number of payload bytes after which a page ends.
     private static let bytesPerPageMax = 4 << 20
 
-    /// The interval at which waiting subscriptions check for events of other processes.
+    /// The interval at which waiting subscriptions check for events from other processes.
     package static let pollInterval = Duration.milliseconds(50)
 
-    /// Returns the next matching events on disk.
+    /// Returns the next matching events that are on disk.
     ///
-    /// A page may be empty even if more events follow; a reader that has reached the head has
-    /// everything.
+    /// A page may be empty even if more matching events follow. A reader has read everything only
+    /// when it has reached the head.
     ///
     /// The cost is that of `forEachRecord(fitting:)`.
     @available(*, noasync)
@@ -57,8 +57,8 @@ extension EventLog {
                 return true
             }
         } catch  where page.events.last != nil {
-            // The intact events are returned first; the error follows when the caller continues
-            // after them.
+            // Return the intact events first. The error follows when the caller continues after
+            // them.
             page.reached = page.events.last?.position ?? page.reached
         }
         return page

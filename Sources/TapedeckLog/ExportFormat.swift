@@ -7,24 +7,24 @@
 /// the file with counts and a SHA-256 digest of everything before it.
 enum ExportFormat {
     static let magic: [UInt8] = Array("TAPEDECK".utf8)
-    /// The newest version that this program reads and writes, which is for compacted stores.
+    /// The newest version that this program reads and writes, which supports compacted stores.
     ///
-    /// A store is exported in the version of its storage format.
+    /// An export has the version of its store's storage format.
     static let version: UInt32 = 2
     static let headerCount = 32
     /// The size of the length and the checksum before a body.
     static let frameCount = 8
-    /// The maximum size of a body; a larger size is damage.
+    /// The maximum size of a body; a larger size means damage.
     static let bodyCountMax = 64 << 20
 
     static let blockKind: UInt8 = 1
     static let trailerKind: UInt8 = 2
-    /// The size of the kind and of the counts of marks, receipts and events.
+    /// The size of the start of a block: its kind, and the numbers of marks, receipts and events.
     static let blockHeadCount = 13
     static let markCount = 56
     static let trailerCount = 65
 
-    /// The number of events, and of their bytes, after which a block ends.
+    /// The numbers of events and of their bytes after which a block ends.
     static let eventsPerBlockMax = 4_096
     static let bytesPerBlockMax = 1 << 20
 

@@ -32,7 +32,7 @@ struct ExportReader: ~Copyable {
 
     /// Returns the next body, or nil at the end of the file.
     ///
-    /// Its first byte is its kind.
+    /// The first byte of a body is its kind.
     mutating func next() throws(LogError) -> [UInt8]? {
         if isAtEnd { return nil }
         guard let frame = try file.read(ExportFormat.frameCount, at: offset) else {
@@ -74,9 +74,9 @@ struct ExportBlock {
     let offset: Int
     let path: String
     let marks: [ChainMark]
-    /// A receipt per event, in their order; empty if the block is from a file.
+    /// One receipt per event, in the order of the events; empty if the block is from a file.
     let said: [Receipt]
-    /// Further receipts of the block's events.
+    /// Additional receipts for the block's events.
     let receipts: [EventID: [Receipt]]
     let receiptCount: Int
     let eventCount: Int
@@ -140,13 +140,13 @@ struct ExportBlock {
         try self.body.withUnsafeBytes { bytes in
             var offset = eventsStart
             for _ in 0..<eventCount {
-                guard bytes.count - offset >= 4 else { throw damaged("its events are truncated") }
+                guard bytes.count - offset >= 4 else { throw damaged("the events are truncated") }
                 let count = Int(
                     UInt32(
                         littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: UInt32.self)))
                 offset += 4
                 guard bytes.count - offset >= count else {
-                    throw damaged("its events are truncated")
+                    throw damaged("the events are truncated")
                 }
                 try body(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + count]))
                 offset += count

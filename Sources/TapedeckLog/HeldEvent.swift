@@ -1,7 +1,7 @@
 internal import Foundation
 @_spi(Core) package import TapedeckModel
 
-/// An event that may be replaced by a later one before it is recorded, or none.
+/// An event that may be replaced by a later one before it is recorded, or no event.
 ///
 /// It is stored in its own small file (`schema/storage/v1.md`), so that it survives the end of the
 /// process. A write costs microseconds and does not wait for the disk.
@@ -28,7 +28,7 @@ package struct HeldEvent: SlotContent {
     package static func isBusy(_ name: String) -> LogError {
         LogError(
             .busy, "events are already being held as \(name)",
-            hint: "wait until that ends, or use another name")
+            hint: "wait until the name is free, or use another name")
     }
 
     package static func isDamaged(_ path: String) -> LogError {
@@ -76,7 +76,7 @@ package struct HeldEvent: SlotContent {
 }
 
 extension EventLog {
-    /// Opens the file for a held event under a name, which must not be in use at the same time.
+    /// Opens the file for a held event, under a name that is not in use.
     ///
     /// Throws `LogError`: `.busy`, `.usage` (invalid name), `.readOnly`, `.closed`, `.diskFull`.
     @available(*, noasync)
@@ -88,7 +88,7 @@ extension EventLog {
         }
         guard !options.isReadOnly else {
             throw LogError(
-                .readOnly, "cannot hold events of a store opened read-only",
+                .readOnly, "cannot hold events for a store opened read-only",
                 hint: "open the store for writing")
         }
         try queue.beginDirectWrite()

@@ -3,7 +3,7 @@ internal import TapedeckModel
 /// The first pass over an export, before any of it is recorded.
 ///
 /// It ensures that the file is complete, that each event is well-formed and follows the previous
-/// one of its origin, and that events already recorded are the same in both places.
+/// event of its origin, and that events already recorded are the same in the file and in the log.
 struct ImportCheck {
     let log: EventLog
     let path: String
@@ -68,7 +68,7 @@ struct ImportCheck {
         var marks: [OriginID: UInt64] = [:]
         for mark in block.marks { marks[mark.event.origin] = mark.event.sequence }
         guard marks.count == block.marks.count else {
-            throw block.damaged("a chain is marked twice")
+            throw block.damaged("an origin has two hash chain marks")
         }
 
         let result = try log.read { transaction in
@@ -115,7 +115,7 @@ struct ImportCheck {
             return found
         }
         guard unmatched.isEmpty, marks.isEmpty else {
-            throw block.damaged("the event of a receipt or a hash chain is missing")
+            throw block.damaged("the event for a receipt or a hash chain mark is missing")
         }
         known = result.known
         events += result.events

@@ -6,14 +6,15 @@ struct ImportGroup {
     /// The maximum time by which an imported stamp may be ahead of the system's clock and still
     /// advance the store's clock.
     ///
-    /// Advancing the clock keeps new events after the imported ones even if the clocks differ
-    /// slightly. The store's clock never goes back, so a clock that is wrong by more than a day
-    /// (such as one set to 2040) must not advance it. Events with such a time keep their stamps.
+    /// Advancing the clock ensures that new events sort after the imported ones even if the clocks
+    /// differ slightly. The store's clock never goes back, so a stamp that is wrong by more than a
+    /// day (such as from a clock set to 2040) must not advance it. Events with such a stamp keep
+    /// it.
     static let driftMillisecondsMax: UInt64 = 86_400_000
 
     let log: EventLog
     let blocks: [ExportBlock]
-    /// The last sequence of each origin that the first pass found to be the same here.
+    /// The last sequence of each origin up to which the first pass found the same events here.
     let compared: [OriginID: UInt64]
 
     /// The result of recording a group.
@@ -26,7 +27,7 @@ struct ImportGroup {
 
     /// Records the events and receipts that are not recorded yet.
     ///
-    /// It can run again in another transaction.
+    /// This can run again in another transaction.
     func record(_ transaction: borrowing WriteTransaction) throws -> Outcome {
         let started = try log.state(in: transaction)
         // Look-ups have to know an origin that another process recorded after the first pass.
@@ -41,8 +42,8 @@ struct ImportGroup {
             milliseconds: min(
                 log.options.now() &+ ImportGroup.driftMillisecondsMax, Stamp.millisecondsMax))
         let ends = try lastSequences()
-        // Closures cannot hold a borrow, so the cursors use an alias of the transaction, which ends
-        // with this call.
+        // Closures cannot hold a borrow, so the cursors use an alias of the transaction. The
+        // cursors are dropped at the end of this call.
         let cursor = try transaction.alias.cursor(log.tables.events)
         let receiptCursor = try transaction.alias.cursor(log.tables.receipts)
         for block in blocks {
@@ -56,7 +57,7 @@ struct ImportGroup {
             var index = 0
             try block.forEachEvent { bytes in
                 guard let id = CanonicalView.id(of: bytes) else {
-                    throw block.damaged("it was changed during the import")
+                    throw block.damaged("an event was changed during the import")
                 }
                 if id.origin != origin {
                     origin = id.origin
@@ -72,7 +73,7 @@ struct ImportGroup {
                 let said = block.receipts(of: id, at: index)
                 index += 1
                 guard id.sequence > last else {
-                    // A sequence above the compared ones was recorded by another process in the
+                    // Another process recorded the sequences above the compared ones in the
                     // meantime.
                     guard !said.isEmpty || id.sequence > compared[id.origin] ?? 0 else { return }
                     let entry = try entry(bytes, in: block)
@@ -112,8 +113,8 @@ struct ImportGroup {
                     throw block.damaged("the hash chain does not match at event \(id)")
                 }
                 let standing = Standing(of: event.stamp, said)
-                // A given stamp does not depend on any clock. A received event was accepted by the
-                // server's clock, which all devices follow.
+                // A given stamp does not depend on any clock. An event with a receipt was accepted
+                // according to the server's clock, which all devices follow.
                 if case .event(let event) = event, !event.isStampGiven,
                     standing.effectiveStamp <= clockEnd || !said.isEmpty
                 {
@@ -140,14 +141,15 @@ struct ImportGroup {
         }
     }
 
-    /// Returns the sequence of each origin's last event, whose record has the hash chain.
+    /// Returns the sequence of each origin's last event in the group, whose record has the hash
+    /// chain.
     private func lastSequences() throws -> [OriginID: UInt64] {
         var ends: [OriginID: UInt64] = [:]
         var last: EventID?
         for block in blocks {
             try block.forEachEvent { bytes in
                 guard let id = CanonicalView.id(of: bytes) else {
-                    throw block.damaged("it was changed during the import")
+                    throw block.damaged("an event was changed during the import")
                 }
                 if let last, last.origin != id.origin { ends[last.origin] = last.sequence }
                 last = id

@@ -4,11 +4,11 @@ internal import TapedeckModel
 /// The runs of the index, stored as a row of `meta`.
 ///
 /// A **run** is a sorted, immutable part of the index that covers a range of positions. Runs cover
-/// the log from its beginning without gaps; the events after the last run are the tail. New runs
-/// are written in addition to the old ones and become valid with this row. Eight or more
-/// consecutive runs of the same level are merged into one, so that a term is looked up in few
-/// places and every entry is rewritten only a few times (a log-structured merge tree, O'Neil and
-/// others 1996).
+/// the log from its beginning without gaps; the events after the last run are the tail. A new run
+/// is written in addition to the existing ones and becomes valid when this row lists it. Eight or
+/// more consecutive runs of the same level are merged into one, so that a look-up searches few runs
+/// and every entry is rewritten only a few times (a log-structured merge tree, O'Neil and others
+/// 1996).
 struct IndexCatalogue {
     struct Run: Equatable {
         var number: UInt32
@@ -18,7 +18,7 @@ struct IndexCatalogue {
         var upper: UInt64
     }
 
-    /// The minimum number of runs of one level that are merged into one of the next.
+    /// The minimum number of runs of one level that are merged into one run of the next level.
     static let fanIn = 8
 
     var runs: [Run] = []
@@ -82,12 +82,13 @@ struct IndexCatalogue {
 /// The keys and values of the `index` table.
 ///
 /// A key has the run (4 bytes), the term (8) and the first position (8), big-endian. A value has
-/// the further positions of the term, each as a varint of the distance from the previous one, and
-/// then the checksum (`SealedValue`).
+/// the remaining positions of the entry, each as a varint of the distance from the previous one,
+/// followed by the checksum (`SealedValue`).
 enum IndexEntry {
     static let keyCount = 20
 
-    /// The size in bytes at which a value ends, so that it fits into a page.
+    /// The size in bytes at which a value ends and a new entry begins, so that values fit into a
+    /// page.
     static let valueCountMax = 1_400
 
     static func appendKey(
@@ -113,7 +114,7 @@ enum IndexEntry {
         return (run, term, first)
     }
 
-    /// Calls `body` with the positions of an entry, ascending.
+    /// Calls `body` with the positions of an entry, in ascending order.
     static func forEachPosition(_ entry: Cursor.Entry, _ body: (UInt64) -> Void) throws(LogError) {
         guard let key = read(entry.key), let value = SealedValue.open(entry.value, key: entry.key)
         else { throw damaged }
@@ -135,6 +136,6 @@ enum IndexEntry {
     }
 
     static let damaged = LogError(
-        .damaged, "an entry of the index is damaged",
+        .damaged, "an entry in the index is damaged",
         hint: "run storectl doctor --rebuild-index")
 }

@@ -2,7 +2,7 @@ internal import TapedeckLMDB
 internal import TapedeckModel
 
 extension IndexEntry {
-    /// Removes consecutive positions from the entries of some terms.
+    /// Removes consecutive positions from the entries of the given terms.
     static func remove(
         _ positions: ClosedRange<UInt64>, of terms: Set<UInt64>, _ catalogue: IndexCatalogue,
         _ transaction: borrowing WriteTransaction, _ tables: LogTables
@@ -22,8 +22,8 @@ extension IndexEntry {
         }
     }
 
-    /// Returns the entries of a term that have any of the positions, each with its remaining
-    /// positions.
+    /// Returns the entries of a term that contain any of the positions, each with the positions to
+    /// keep.
     private static func entries(
         of term: UInt64, _ positions: ClosedRange<UInt64>, _ run: UInt32,
         _ transaction: borrowing WriteTransaction, _ tables: LogTables

@@ -1,18 +1,18 @@
 internal import TapedeckLMDB
 @_spi(Core) internal import TapedeckModel
 
-/// Compares events from elsewhere with the recorded events of the same ids.
+/// Compares events from elsewhere with the recorded events that have the same ids.
 struct KnownEvents {
     private let log: EventLog
     private var types: [[UInt8]] = []
-    /// The last compared event; the next one of its origin is usually at the following position.
+    /// The last compared event; the next event of its origin is usually at the next position.
     private var last: (origin: UInt32, sequence: UInt64, position: UInt64) = (.max, 0, 0)
     private var scratch: [UInt8] = []
 
     init(_ log: EventLog) { self.log = log }
 
-    /// Throws `.fork` if an entry is recorded with other content; compacted events are compared as
-    /// far as possible.
+    /// Throws `.fork` if an entry is recorded with different content; compacted events are compared
+    /// as far as possible.
     ///
     /// - Parameters:
     ///   - entry: An entry whose last sequence is recorded here.
@@ -32,8 +32,8 @@ struct KnownEvents {
             else { return }
             throw LogError(
                 .fork,
-                "the events compacted up to \(stub.id) are recorded here with other content",
-                hint: "two histories of one origin met: a store was copied and both continued",
+                "the events compacted up to \(stub.id) are recorded here with different content",
+                hint: "a store was copied, and both copies recorded events under one origin",
                 position: try log.position(
                     of: EventID(origin: stub.origin, sequence: stub.sequences.lowerBound),
                     in: state,
@@ -42,8 +42,8 @@ struct KnownEvents {
         }
     }
 
-    /// Throws `.fork` if a range stub, whose first events are recorded here, was compacted from
-    /// another history.
+    /// Throws `.fork` if a range stub, whose first events are recorded here, was compacted from a
+    /// different history.
     func checkBeginning(
         of stub: RangeStub, ordinal: UInt32, _ state: LogState,
         _ transaction: borrowing some Readable & ~Copyable
@@ -72,12 +72,12 @@ struct KnownEvents {
         guard Int(record.type) < types.count,
             scratch.appendCanonical(record, origin: id.origin, type: types[Int(record.type)])
         else {
-            throw LogError.damagedRecord(record.position, "its parts contradict its header")
+            throw LogError.damagedRecord(record.position, "its contents do not match its header")
         }
         guard scratch.withUnsafeBytes({ $0.holdsSame(as: canonical) }) else {
             throw LogError(
-                .fork, "event \(id) is recorded here with other content",
-                hint: "two histories of one origin met: a store was copied and both continued",
+                .fork, "event \(id) is recorded here with different content",
+                hint: "a store was copied, and both copies recorded events under one origin",
                 position: LogPosition(rawValue: record.position))
         }
     }
@@ -111,7 +111,7 @@ struct KnownEvents {
 }
 
 extension LogError {
-    /// Returns the error for events that were compacted from another history than the recorded one.
+    /// Returns the error for events compacted from a history that differs from the recorded one.
     ///
     /// - Parameter position: The position of the first event to void; nil if it is unknown.
     static func forked(before stub: RangeStub, at position: UInt64? = nil) -> LogError {
@@ -119,7 +119,7 @@ extension LogError {
             .fork,
             "the events compacted up to \(stub.id) are from a history that differs from the one"
                 + " recorded here",
-            hint: "two histories of one origin met: a store was copied and both continued",
+            hint: "a store was copied, and both copies recorded events under one origin",
             position: position.map { LogPosition(rawValue: $0) })
     }
 }

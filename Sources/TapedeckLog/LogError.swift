@@ -1,17 +1,17 @@
 public import TapedeckModel
 package import TapedeckLMDB
 
-/// A failure of the log.
+/// An error reported by the log.
 public struct LogError: CodedError {
-    /// The code of the failure, for programs.
+    /// The error code, for programs to act on.
     public let code: ErrorCode
-    /// A description of the failure.
+    /// A description of the error.
     public let message: String
     /// A suggested remedy.
     public let hint: String?
     /// The underlying error.
     public let cause: (any Error)?
-    /// The position in the log, if the failure concerns one.
+    /// The position in the log, if the error concerns one.
     public let position: LogPosition?
 
     /// Creates an error.
@@ -26,7 +26,7 @@ public struct LogError: CodedError {
         self.cause = cause
     }
 
-    /// Converts an error of the storage layer.
+    /// Converts an error from the storage layer.
     package init(_ error: LMDBError) {
         switch error.kind {
         case .diskFull:
@@ -41,7 +41,8 @@ public struct LogError: CodedError {
                 hint: error.number == 0
                     ? "open the store for writing"
                     : "make it writable (permissions, mount), or copy the store to a writable place;"
-                        + " storectl log, show, verify, export and backup read it as it is",
+                        + " storectl log, show, verify, export and backup also work while it is"
+                        + " read-only",
                 cause: error)
         case .accessDenied:
             self.init(
@@ -53,8 +54,8 @@ public struct LogError: CodedError {
                 hint: "run storectl verify for details; restore a backup", cause: error)
         case .incompatible:
             self.init(
-                .damaged, "\(error.path) is not a file of this version of LMDB: \(error.detail)",
-                hint: "it was written by another version, or is not a store", cause: error)
+                .damaged, "\(error.path) does not match this version of LMDB: \(error.detail)",
+                hint: "it was written by another version of LMDB, or is not a store", cause: error)
         case .busy:
             self.init(
                 .busy, "\(error.path) is busy: \(error.detail)", hint: "try again", cause: error)
@@ -63,7 +64,7 @@ public struct LogError: CodedError {
                 .damaged, "\(error.path) is missing", hint: "restore a backup", cause: error)
         case .inputOutput:
             self.init(
-                .inputOutput, "input or output failed on \(error.path): \(error.detail)",
+                .inputOutput, "I/O error on \(error.path): \(error.detail)",
                 hint: "check the disk, then open the store again", cause: error)
         case .unexpected:
             self.init(.internalError, "\(error.path): \(error.detail)", cause: error)

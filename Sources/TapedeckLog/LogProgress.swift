@@ -6,7 +6,7 @@ public struct LogProgress: Hashable, Sendable {
         case pages
         /// The contents are checked.
         case checking
-        /// Events are written, to the log or to a file.
+        /// Events are written to the log or to a file.
         case writing
         /// The index is updated.
         case indexing
@@ -16,11 +16,12 @@ public struct LogProgress: Hashable, Sendable {
 
     /// The current phase.
     public let phase: Phase
-    /// The completed amount: bytes of the file for the check of an import, else events.
+    /// The completed amount, in bytes of the file while an import is checked, and otherwise in
+    /// events.
     public let done: UInt64
-    /// The total amount.
+    /// The total amount, in the same unit.
     public let total: UInt64
 
-    /// A callback for the progress, called on the working thread.
+    /// A callback for progress reports, which is called on the working thread.
     public typealias Report = (LogProgress) -> Void
 }

@@ -6,7 +6,7 @@ struct LogState {
     var head: UInt64 = 0
     var origins: [OriginRow] = []
     var ordinals: [OriginID: UInt32] = [:]
-    /// The known hash chains, by the origins' numbers.
+    /// The known hash chains, indexed by the origins' numbers.
     private var chains: [HashChain?] = []
     var types: [EventType] = []
     var typeOrdinals: [EventType: UInt16] = [:]
@@ -14,7 +14,8 @@ struct LogState {
     var forks: [Fork] = []
     /// The origins with reissued events; usually none.
     var reissuedOrigins: Set<OriginID> = []
-    /// The number of the write transaction that produced this state; 0 if it was read.
+    /// The number of the write transaction that produced this state; 0 if it was read from the
+    /// tables.
     var transaction = 0
     /// The number of this store's own origin.
     var own: UInt32 = 0
@@ -23,7 +24,8 @@ struct LogState {
 
     /// Reads the state from the tables.
     ///
-    /// - Parameter head: The head, if the origins' rows do not show it yet during a change.
+    /// - Parameter head: The head, to be passed during a change, when the origins' rows do not show
+    ///   it yet.
     init(
         reading transaction: borrowing some Readable & ~Copyable, _ tables: LogTables,
         head knownHead: UInt64? = nil
@@ -54,7 +56,8 @@ struct LogState {
         let last = try transaction.cursor(tables.events).last()?.key.loadUnaligned(as: UInt64.self)
         guard last ?? 0 == head else {
             throw LogError(
-                .damaged, "the log's origins end at position \(head), its events at \(last ?? 0)",
+                .damaged,
+                "the log's origins end at position \(head), but its events at \(last ?? 0)",
                 hint: "restore a backup, or import an export into a new store")
         }
     }
@@ -123,7 +126,7 @@ struct LogState {
             else { break }
             var canonical: [UInt8] = []
             guard appendCanonical(record, to: &canonical) else {
-                throw LogError.damagedRecord(position, "its parts contradict its header")
+                throw LogError.damagedRecord(position, "its contents do not match its header")
             }
             passed.append(canonical)
             position -= 1
@@ -135,6 +138,6 @@ struct LogState {
             return chain
         }
         throw LogError.damagedRecord(
-            row.lastPosition, "it does not end a commit of \(row.id) with a hash chain")
+            row.lastPosition, "it should contain the hash chain of \(row.id), but does not")
     }
 }

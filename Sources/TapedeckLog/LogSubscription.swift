@@ -103,8 +103,8 @@ package final class LogSubscription: @unchecked Sendable {
 
     // MARK: - For loops
 
-    /// Returns the next events after a place, or after the acknowledged position if it is nil;
-    /// waits for at least one.
+    /// Returns the next events after a place, or after the acknowledged position if `place` is nil;
+    /// waits for at least one event.
     ///
     /// Returns nil when the subscription or the log is closed, or the task is cancelled.
     package func next(after place: Place?) async throws(LogError) -> Delivery? {
@@ -126,8 +126,8 @@ package final class LogSubscription: @unchecked Sendable {
         return try answer.get()
     }
 
-    /// Acknowledges all events up to and including `event`; returns when this survives the end of
-    /// the process.
+    /// Acknowledges all events up to and including `event`; returns when the acknowledgement would
+    /// survive the end of the process.
     package func acknowledge(through event: EventEnvelope) async throws(LogError) {
         let result: Result<Void, LogError> = await withCheckedContinuation { continuation in
             queue.async {
@@ -138,7 +138,7 @@ package final class LogSubscription: @unchecked Sendable {
         try result.get()
     }
 
-    /// Ends the loops and releases the name; can be called again.
+    /// Ends the loops and releases the name; further calls do nothing.
     package func close() {
         queue.sync {
             guard phase != .ended else { return }
@@ -243,7 +243,7 @@ package final class LogSubscription: @unchecked Sendable {
         }
     }
 
-    /// Records a range without matching events, which is acknowledged if everything before it is.
+    /// Records a range without matching events, which is acknowledged once everything before it is.
     private func note(_ page: EventPage, from: Place, to: Place) {
         let last = page.events.last?.position.rawValue
         if last == nil, let silence, silence.to == from {
@@ -330,8 +330,8 @@ package final class LogSubscription: @unchecked Sendable {
     }
 
     private func putOnDisk() {
-        // An error is reported to the next acknowledgement; until then, events may be delivered
-        // again.
+        // If this fails, the next acknowledgement reports the error. Until then, events may be
+        // delivered again.
         if isUnwritten { try? write() }
         guard isUnsynced, (try? file?.synchronize()) != nil else { return }
         isUnsynced = false
@@ -347,7 +347,7 @@ package final class LogSubscription: @unchecked Sendable {
         }
     }
 
-    /// Polls for events of other processes while a loop is waiting.
+    /// Polls for events from other processes while a loop is waiting.
     private func pollLater() {
         guard !willPoll else { return }
         willPoll = true

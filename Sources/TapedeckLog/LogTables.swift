@@ -7,7 +7,7 @@ struct LogTables {
     let events: Table
     /// The small metadata: origins, types, closed segments, index runs, the catalogue of views.
     let meta: Table
-    /// The further positions of an entry, as differences, by (run, term, first position).
+    /// The remaining positions of an index entry, as differences, by (run, term, first position).
     let index: Table
     /// The receipts by (origin, sequence, lineage).
     let receipts: Table
@@ -29,7 +29,7 @@ struct LogTables {
     }
 }
 
-/// The keys of `meta`, each with a letter for the kind followed by the name.
+/// The keys of `meta`, each of which is a letter for the kind followed by the name.
 enum MetaKey {
     static let store: [UInt8] = Array("i".utf8)
     /// The storage format, for files without their marker, such as backups.
@@ -112,7 +112,7 @@ struct OriginRow {
     }
 }
 
-/// A range of an origin's sequences and its positions in the log.
+/// A range of an origin's sequences, with their positions in the log.
 ///
 /// An origin's events are in the order of their sequences. A *dense* segment has consecutive
 /// positions, so the position of a sequence is a subtraction. A *sparse* segment has events of

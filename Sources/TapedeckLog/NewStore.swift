@@ -4,14 +4,14 @@ internal import TapedeckModel
 
 /// Creates a store completely or not at all, even if it is interrupted.
 ///
-/// The store is built in a temporary folder inside its directory, the part. Then its files are
-/// moved into place: the log first, then the marker, which completes the store. The next process
-/// finishes or removes an interrupted attempt, so at every moment there is a complete store or
-/// none. Other processes wait in the meantime, because the opening lock is held exclusively from
-/// beginning to end.
+/// The store is built in a temporary folder inside its directory, called the part. Then its files
+/// are moved into place: the log first, then the marker, which completes the store. The next
+/// process finishes or removes an interrupted attempt, so at every moment there is either a
+/// complete store or none. Other processes wait in the meantime, because the opening lock is held
+/// exclusively from beginning to end.
 ///
-/// The folder as a whole cannot be moved into place: the directory may already exist, contain other
-/// files, be a mount point, or be in a folder without write permission.
+/// The folder as a whole cannot be moved into place, because the directory may already exist,
+/// contain other files, be a mount point, or be in a folder without write permission.
 final class NewStore {
     private let place: StoreDirectory
     private let part: StoreDirectory
@@ -41,14 +41,14 @@ final class NewStore {
     /// Creates a store, and runs `finish` before other processes can access it.
     ///
     /// - Parameters:
-    ///   - verb: The operation, for waiting processes, such as "creating".
-    ///   - adopts: Whether a log with events that has lost its marker becomes the store.
+    ///   - verb: The operation, such as "creating", which is reported to waiting processes.
+    ///   - adopts: Whether an existing log that has events but no marker becomes the store.
     ///   - fill: Creates a complete store in another place and closes it; not called if a log is
     ///     adopted.
     ///   - finish: Receives the result of `fill`.
     ///
-    /// Throws `LogError`: `.storeExists`, `.busy`, and the errors of the steps. Everything is then
-    /// as before.
+    /// Throws `LogError`: `.storeExists`, `.busy`, and the errors of the steps. If it throws,
+    /// everything is left as it was before.
     static func build<Made, Result>(
         at place: StoreDirectory, _ verb: String, adopts: Bool,
         fill: (StoreDirectory) throws(LogError) -> Made,
@@ -69,11 +69,11 @@ final class NewStore {
         adopts: Bool, fill: (StoreDirectory) throws(LogError) -> Made,
         finish: (NewStore, Made?) throws(LogError) -> Result
     ) throws(LogError) -> Result {
-        // Another process may have created one first.
+        // Another process may have created a store first.
         guard !place.exists else { throw place.isThere }
         try finishErasing()
-        // This comes first, so that the durability of recorded events never depends on who created
-        // the store.
+        // This comes first, so that the durability of recorded events never depends on which
+        // process created the store.
         try LogError.wrapping { try Folder.synchronizeAbove(place.path, made: made) }
         let begun = try contents()
         try finishEarlier(begun)

@@ -5,7 +5,7 @@ public import TapedeckModel
 ///
 /// The payload is defined in `schema/tapedeck/log/v1/log.proto`.
 public struct OriginForked: Event {
-    /// `OriginForked`.
+    /// The event type `OriginForked`.
     public static let eventType: EventType = "OriginForked"
 
     /// The origin whose histories forked.
@@ -25,7 +25,7 @@ public struct OriginForked: Event {
     /// A tag for the affected origin.
     public var tags: [Tag] { get throws { [try Tag("origin", origin.description)] } }
 
-    /// Decodes a payload; throws `ModelError` with `.invalidPayload`.
+    /// Decodes a payload; throws `ModelError` with `.invalidPayload` if it is invalid.
     public init(payload: [UInt8]) throws {
         var origin: OriginID?
         var first: UInt64 = 0

@@ -3,11 +3,11 @@ internal import TapedeckLMDB
 
 /// The part of a log that a decision is based on.
 ///
-/// The design follows dynamic consistency boundaries (dcb.events): filters for the relevant events,
-/// and the position up to which they were read. Two other things can change the result: a receipt,
-/// which moves an event in its key's order or refuses it, and a log file that was restored to an
-/// earlier state. The boundary therefore includes the number of the last receipt change and the
-/// checksum of the last event.
+/// The design follows dynamic consistency boundaries (dcb.events). The boundary consists of filters
+/// for the relevant events, and the position up to which they were read. Two other things can
+/// change the result: a receipt can move an event in its key's order or refuse it, and the log file
+/// can be restored to an earlier state. The boundary therefore also includes the number of the last
+/// receipt change and the checksum of the last event.
 package struct ReadBoundary: Hashable, Sendable {
     /// The filters for events that could change the result.
     package var filters: Set<EventFilter>
@@ -35,7 +35,8 @@ extension AppendCondition {
 }
 
 extension EventLog {
-    /// The maximum number of receipt changes to check individually; more count as a conflict.
+    /// The maximum number of receipt changes to check individually; a larger number counts as a
+    /// conflict.
     private static let changesReadMax = 1_024
 
     /// Returns the reason why a boundary no longer holds, or nil if it does.
@@ -87,7 +88,7 @@ extension EventLog {
                 }
                 if isConcerned {
                     return EventLog.conditionFailed(
-                        "a receipt of the event at position \(row.position) was recorded")
+                        "a receipt for the event at position \(row.position) was recorded")
                 }
             }
         }

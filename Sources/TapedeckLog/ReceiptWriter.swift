@@ -9,7 +9,7 @@ struct ReceiptWriter: ~Copyable {
 
     init(_ tables: LogTables) { self.tables = tables }
 
-    /// Records a receipt of the event at `position`; returns false if it has no effect.
+    /// Records a receipt for the event at `position`; returns false if it has no effect.
     ///
     /// - Parameters:
     ///   - ordinal: The log's number for the event's origin.
@@ -56,7 +56,7 @@ struct ReceiptWriter: ~Copyable {
         let key = ReceiptRow.key(ordinal, receipt.event.sequence, receipt.lineage)
         try cursor.put(key, ReceiptRow.value(receipt, key: key))
         let standing = Standing(of: stamp, receipts)
-        // There is no override of the event yet, either.
+        // The event does not have an override yet, either.
         if standing != Standing(of: stamp) {
             try settle(standing, of: stamp, at: position, transaction)
         }
@@ -133,8 +133,9 @@ enum ReceiptReader {
     /// Calls `body` with each receipt of a range of an origin's events, in order, until it returns
     /// false.
     ///
-    /// Throws `.damaged` for an unreadable receipt, even if only its key is damaged: a truncated
-    /// key is still in the range, and a key that has moved elsewhere is most likely next to it.
+    /// Throws `.damaged` for an unreadable receipt, even if only its key is damaged. A truncated
+    /// key is still in the range, and a key that now sorts elsewhere is most likely next to the
+    /// range.
     static func forEach(
         of origin: OriginID, ordinal: UInt32, _ sequences: ClosedRange<UInt64>,
         _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables,
@@ -173,7 +174,7 @@ enum ReceiptReader {
 extension LogError {
     static func damagedReceipt(_ event: EventID) -> LogError {
         LogError(
-            .damaged, "a receipt of event \(event) is damaged",
+            .damaged, "a receipt for event \(event) is damaged",
             hint: "storectl verify lists what is damaged; restore a backup")
     }
 }

@@ -1,7 +1,7 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// Writes records at the end of the log inside a write transaction, along with their rows of
+/// Writes records at the end of the log inside a write transaction, along with their rows in
 /// `meta`.
 struct RecordWriter: ~Copyable {
     private(set) var state: LogState
@@ -14,7 +14,8 @@ struct RecordWriter: ~Copyable {
     private var touched: Set<UInt32> = []
     /// The numbers of types that were passed as bytes, by hash, with their names.
     private var types: [UInt64: (name: [UInt8], ordinal: UInt16)] = [:]
-    /// Events that have or may have reissues, whose status is determined after the last event.
+    /// The original events that have or may have reissues; the status of these reissues is
+    /// determined after the last event.
     private(set) var reissued: Set<EventID> = []
 
     init(_ tables: LogTables, _ state: LogState) {

@@ -12,18 +12,18 @@ package protocol SlotContent: Sendable {
     static func isBusy(_ name: String) -> LogError
     /// Returns the error for a file without an intact slot.
     static func isDamaged(_ path: String) -> LogError
-    /// Decodes the output of `encode`; nil for anything else.
+    /// Decodes the output of `encode`; fails for anything else.
     init?(decoding body: inout ByteReader)
     /// Encodes the content, which must fit into a slot after its `SlotFile.headCount` bytes.
     func encode(into body: inout [UInt8])
 }
 
-/// A small file for frequent writes, such as the progress of a subscription, with the exclusive
-/// right to write it.
+/// A small file for frequently changing content, such as the progress of a subscription, with the
+/// exclusive right to write the file.
 ///
 /// The right is an advisory lock on the file, which the system releases if its holder dies. A write
-/// survives the end of the process at once, and a power failure after `synchronize()`. Two slots
-/// are used in turn, so that an interrupted write leaves the previous content.
+/// survives the end of the process at once, and a power failure only after `synchronize()`. Two
+/// slots are used in turn, so that an interrupted write leaves the previous content.
 ///
 /// The file can be passed between threads, but its owner, such as a queue or an actor, must prevent
 /// overlapping calls.
@@ -92,7 +92,7 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
         isLocked = false
     }
 
-    /// Takes the lock again; throws `.busy` if it is taken, or if the file was removed.
+    /// Takes the lock again; throws `.busy` if another holder has it, or if the file was removed.
     package func relock() throws(LogError) {
         guard try SlotFile.lock(file, path), SlotFile.isAt(path, file) else {
             throw Content.isBusy(PathParts.name(of: path))
@@ -175,7 +175,7 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
         return bytes + body
     }
 
-    /// Writes the content, which survives the end of the process, but not a power failure.
+    /// Writes the content, which then survives the end of the process, but not yet a power failure.
     package func write(_ content: Content) throws(LogError) {
         let next = number + 1
         let bytes = SlotFile.slot(content, number: next)

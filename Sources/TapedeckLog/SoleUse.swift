@@ -2,15 +2,15 @@ internal import Foundation
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// Exclusive use of a store, which no other process has open, for the lifetime of this object.
+/// Exclusive use of a store for the lifetime of this object; no other process has the store open.
 ///
-/// A process with an LMDB file open holds a shared lock (`fcntl`) on the first byte of its lock
-/// file; this object holds an exclusive one. The opening lock prevents other processes from opening
-/// the store in the meantime.
+/// A process with an LMDB file open holds a shared lock (`fcntl`) on the first byte of the file's
+/// lock file; this object holds an exclusive lock on it. The opening lock prevents other processes
+/// from opening the store in the meantime.
 final class SoleUse {
     private let file: Int32
 
-    /// Takes exclusive use of a store.
+    /// Acquires exclusive use of a store.
     ///
     /// - Parameter lock: The store's opening lock, held exclusively.
     ///

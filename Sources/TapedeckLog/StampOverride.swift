@@ -6,7 +6,7 @@ package struct StampOverride: Hashable, Sendable {
     package var position: UInt64
     /// The stamp that replaces the event's own stamp.
     package var effectiveStamp: Stamp
-    /// Whether the event does not count.
+    /// Whether the event is refused, so that it does not count.
     package var isRefused: Bool
     /// The number of the change, which increases with every change of any row, so that readers can
     /// ask for new changes.

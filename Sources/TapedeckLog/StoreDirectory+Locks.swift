@@ -11,7 +11,8 @@ extension StoreDirectory {
     /// The maximum number of times that the directory may disappear while waiting for its lock.
     private static let triesMax = 8
 
-    /// Waits until no process opens or creates the store, and locks out others.
+    /// Waits until no other process is opening or creating the store, and locks other processes
+    /// out.
     ///
     /// - Parameters:
     ///   - verb: The operation, such as "restoring".
@@ -37,7 +38,7 @@ extension StoreDirectory {
         }
     }
 
-    /// Waits until no process creates or moves the store, and locks it for opening.
+    /// Waits until no process is creating or moving the store, and locks it for opening.
     ///
     /// Returns nil if there is no store, or if a read-only opening cannot create the lock; other
     /// processes then cannot replace the file, either.
@@ -65,14 +66,14 @@ extension StoreDirectory {
         guard error.kind == .busy else { return LogError(error) }
         return LogError(
             .busy, "the store in \(path) is in use: \(error.detail)",
-            hint: "wait until it is done, or stop it", cause: error)
+            hint: "wait until that process is done, or stop it", cause: error)
     }
 
-    /// Takes the lock for changing the runs of the index; returns nil if it is taken and `waits` is
-    /// false.
+    /// Takes the lock for changing the runs of the index; returns nil if it is held elsewhere and
+    /// `waits` is false.
     ///
-    /// Without the lock, one merge would mistake another's unfinished run for a leftover of a
-    /// crash. LMDB's writer lock is not sufficient, because a merge takes many transactions.
+    /// Without the lock, one merge would mistake another merge's unfinished run for a leftover from
+    /// a crash. LMDB's writer lock is not sufficient, because a merge takes many transactions.
     func lockIndex(waits: Bool) throws(LogError) -> FileLock? {
         try LogError.wrapping {
             waits

@@ -4,23 +4,24 @@ internal import TapedeckModel
 
 /// The files of a store.
 ///
-/// - `store.json` marks the directory as a store and has its format. A missing or empty log file
-///   next to it is damage, not a new store.
+/// - `store.json` marks the directory as a store and contains its format. A missing or empty log
+///   file next to it is damage, not a new store.
 /// - `log.mdb` is the log environment, from which projections can be rebuilt.
 /// - `views-*.mdb` hold projections.
 /// - `subscriptions` is a folder with a file for the progress of each subscription.
 /// - `held` is a folder with a file for each event that is held briefly, such as a player's last
 ///   report.
-/// - `logins` and `blobs` are folders of the sync modules, for credentials at remotes and for
+/// - `logins` and `blobs` are folders used by the sync modules, for credentials for remotes and for
 ///   media.
 ///
 /// These folders are not part of a backup or an export.
 package struct StoreDirectory: Sendable {
     package let path: String
 
-    /// The newest storage format that this program reads and writes, which is for compacted stores.
+    /// The newest storage format that this program reads and writes, which supports compacted
+    /// stores.
     ///
-    /// Both formats are specified in `schema/storage/v1.md`.
+    /// Formats 1 and 2 are specified in `schema/storage/v1.md`.
     package static let format = 2
     /// The storage format of a store that was never compacted.
     package static let firstFormat = 1
@@ -44,15 +45,15 @@ package struct StoreDirectory: Sendable {
     /// The marker of a store that is being erased.
     var erasing: String { path + "/store.erasing" }
 
-    /// Returns an unused name of a folder for building a store.
+    /// Returns an unused name for a folder in which to build a store.
     func newPart() -> String { ReplacedFile.temporary(path + "/store") }
 
-    /// Returns whether a folder was used for building a store.
+    /// Returns whether a name is that of a folder in which a store was being built.
     static func isPart(_ name: String) -> Bool {
         name.wholeMatch(of: /store\.[0-9a-f]{16}\.tapedeck-part/) != nil
     }
 
-    /// Returns the names in the directory.
+    /// Returns the names of the entries in the directory.
     func names() throws(LogError) -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path)
@@ -71,7 +72,7 @@ package struct StoreDirectory: Sendable {
         name.wholeMatch(of: /views-(\d+)\.mdb(-lock|\.run\d+)?/).flatMap { UInt64($0.1) }
     }
 
-    /// Returns the numbers of all views files with any file in the directory.
+    /// Returns the numbers of the views files for which the directory contains any file.
     func viewsNumbers() throws -> [UInt64] {
         try FileManager.default.contentsOfDirectory(atPath: path)
             .compactMap(StoreDirectory.viewsNumber)
@@ -119,7 +120,8 @@ package struct StoreDirectory: Sendable {
         return read
     }
 
-    /// Reads only the marker, whatever other files exist; throws `.newerFormat` for a newer format.
+    /// Reads only the marker, even if other files are missing; throws `.newerFormat` for a newer
+    /// format.
     func marked() throws(LogError) -> Marker {
         guard access(marker, R_OK) == 0 else { throw LogError.system(errno, marker) }
         guard let data = FileManager.default.contents(atPath: marker) else {
@@ -139,7 +141,7 @@ package struct StoreDirectory: Sendable {
         return read
     }
 
-    /// The folders that belong to a store completely.
+    /// The folders that belong entirely to a store.
     static let ownFolders = ["blobs", "held", "images", "logins", "subscriptions"]
 
     /// Returns whether a file name is used by a store, other than for the marker.

@@ -1,6 +1,6 @@
 internal import TapedeckModel
 
-/// A position in a log's history, with the checks for the history up to there.
+/// A position in a log's history, with checksums of the history up to it.
 struct SubscriptionMark: Hashable {
     var position: UInt64
     /// The checksum of the record at the position.
@@ -12,15 +12,18 @@ struct SubscriptionMark: Hashable {
     static let encodedCount = 32
 }
 
-/// The acknowledged position of a subscription, and earlier ones.
+/// The acknowledged position of a subscription, with marks at earlier positions.
 ///
-/// A log that was restored to an earlier state has other events after some unknown position.
-/// Earlier marks are therefore kept, more sparsely with age: a mark is dropped once the next older
-/// one is at most `ratioMax` times as far away as the next newer one. The newest mark that is still
-/// valid, where delivery restarts, is thus at most that many times as far away as necessary.
+/// A log that was restored to an earlier state has different events after some unknown position.
+/// Earlier marks are therefore kept, but fewer of them the older they are. A mark is dropped once
+/// the next older mark is at most `ratioMax` times as far from the newest mark as the next newer
+/// one. Delivery restarts at the newest mark that is still valid, which is thus at most `ratioMax`
+/// times as far back as necessary.
 struct SubscriptionMarks: Hashable {
-    /// The maximum number of marks; among any three in a row, the distances grow by `ratioMax`,
-    /// enough for 2^46 events.
+    /// The maximum number of marks, which is enough for 2^46 events.
+    ///
+    /// Among any three consecutive marks, the distance from the newest mark grows by a factor of
+    /// more than `ratioMax`.
     static let countMax = 48
     static let ratioMax: UInt64 = 4
 
@@ -29,7 +32,7 @@ struct SubscriptionMarks: Hashable {
 
     var newest: SubscriptionMark { all.first ?? .start }
 
-    /// Adds a mark after all others.
+    /// Adds a mark that is newer than all others.
     mutating func add(_ mark: SubscriptionMark) {
         guard mark.position > newest.position || all.isEmpty else { return }
         var kept = [mark]
@@ -49,7 +52,7 @@ struct SubscriptionMarks: Hashable {
         all = kept
     }
 
-    /// Drops the marks after the first valid one; returns whether the newest was valid.
+    /// Drops all marks newer than the newest valid mark; returns whether the newest mark was valid.
     mutating func goBack(to fits: (SubscriptionMark) throws -> Bool) rethrows -> Bool {
         guard let index = try all.firstIndex(where: fits) else {
             all = [.start]
@@ -62,7 +65,7 @@ struct SubscriptionMarks: Hashable {
     init(_ marks: [SubscriptionMark] = []) { all = marks }
 }
 
-/// The file of a subscription's progress, with the exclusive right to deliver it.
+/// The file of a subscription's progress, with the exclusive right to deliver its events.
 typealias SubscriptionFile = SlotFile<SubscriptionMarks>
 
 // MARK: - Bytes
@@ -81,7 +84,7 @@ extension SubscriptionMarks: SlotContent {
     static func isDamaged(_ path: String) -> LogError {
         LogError(
             .damaged, "\(path) is damaged; the progress of its subscription is lost",
-            hint: "remove the subscription to start it again")
+            hint: "remove the subscription to start over")
     }
 
     init?(decoding body: inout ByteReader) {

@@ -20,7 +20,7 @@ package struct SyncRow: Hashable, Sendable {
 }
 
 extension EventLog {
-    /// Returns the value of a row, or nil.
+    /// Returns the value of a row; nil if there is no such row.
     @available(*, noasync)
     package func syncRow(_ name: String) throws(LogError) -> [UInt8]? {
         try read { transaction in
@@ -57,10 +57,10 @@ extension EventLog {
     }
 }
 
-/// A counter of the times at which receipts arrived in another way than from their own server, by
-/// an import or from another server.
+/// A counter that advances whenever receipts arrive through an import or from a server other than
+/// their own.
 ///
-/// A server that has not received them since then lacks some receipts.
+/// A server that was last sent receipts before the counter advanced lacks some receipts.
 package enum ReceiptRounds {
     private static let name = "receipts"
 

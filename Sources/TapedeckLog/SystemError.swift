@@ -2,7 +2,7 @@ internal import Foundation
 internal import TapedeckModel
 
 extension LogError {
-    /// Returns the error for a system error number of a file other than LMDB's.
+    /// Returns the error for a system error on a file that LMDB does not manage.
     package static func system(_ number: Int32, _ path: String) -> LogError {
         let text = String(cString: strerror(number))
         switch number {
@@ -20,10 +20,11 @@ extension LogError {
         case ENOENT, ENOTDIR:
             return LogError(.notFound, "\(path) does not exist", hint: "check the path")
         case EISDIR, EEXIST, ENAMETOOLONG, EINVAL:
-            return LogError(.usage, "\(path) cannot be used: \(text)", hint: "name a file")
+            return LogError(
+                .usage, "\(path) cannot be used: \(text)", hint: "use the path of a file")
         default:
             return LogError(
-                .inputOutput, "input or output failed on \(path): \(text)", hint: "check the disk")
+                .inputOutput, "I/O error on \(path): \(text)", hint: "check the disk")
         }
     }
 }

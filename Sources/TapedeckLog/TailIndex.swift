@@ -4,8 +4,8 @@ internal import TapedeckLMDB
 
 /// An in-memory index of the events that are not in the index tables yet.
 ///
-/// It is built by reading the log when a term is first looked up, and extended from there. Appends
-/// do not change it, so it is correct for events of any process.
+/// It is built by reading the log when a term is first looked up, and later look-ups extend it.
+/// Appends do not update it, so it does not matter which process recorded an event.
 final class TailIndex: @unchecked Sendable {
     // All guarded by `lock`.
     /// The index covers the positions in (base, covered].
@@ -26,8 +26,8 @@ final class TailIndex: @unchecked Sendable {
         entries = []
     }
 
-    /// Returns the positions of a term in (`lower`, `head`], ascending; the tables cover the
-    /// positions up to `lower`.
+    /// Returns the positions of a term in (`lower`, `head`], in ascending order; the tables cover
+    /// the positions up to `lower`.
     func positions(
         of term: Term, lower: UInt64, head: UInt64, in log: EventLog,
         _ transaction: borrowing some Readable & ~Copyable, typeTerms: [Term]

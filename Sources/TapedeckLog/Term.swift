@@ -1,6 +1,7 @@
 @_spi(Core) internal import TapedeckModel
 
-/// A hash by which the index finds an event: of its type, a tag, or the observed remote entity.
+/// A hash by which the index finds an event: the hash of its type, of a tag, or of its remote
+/// entity.
 ///
 /// Two terms may have the same hash, so callers compare the event itself.
 struct Term: Hashable {

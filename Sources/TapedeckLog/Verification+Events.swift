@@ -42,13 +42,14 @@ extension Verification {
             if seen.row.lastSequence > 0, !seen.endsInMark, !seen.isCut {
                 report.add(
                     .chain, position: seen.row.lastPosition, key: key,
-                    "the origin's last event does not have its hash chain")
+                    "the origin's last event does not contain the hash chain")
             }
         }
         if segmentRows != scan.closedSegments {
             report.add(
                 .origin,
-                "the log has \(segmentRows) closed segments, its events form \(scan.closedSegments)"
+                "the log has \(segmentRows) closed segments, but its events form"
+                    + " \(scan.closedSegments)"
             )
         }
         if reissueRows != scan.reissues {
@@ -154,7 +155,7 @@ private struct EventScan {
             record, origin: origin, type: types[Int(record.type)])
         let problem =
             isWhole
-            ? scratch.withUnsafeBytes(EventScan.problem) : "its parts contradict its header"
+            ? scratch.withUnsafeBytes(EventScan.problem) : "its contents do not match its header"
         if let problem {
             return verification.report.add(.record, position: position, problem)
         }

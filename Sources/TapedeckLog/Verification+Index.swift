@@ -3,7 +3,7 @@ internal import TapedeckLMDB
 
 /// Sums over the expected and the actual contents of the index, in buckets of terms.
 ///
-/// Equal sums mean equal entries, except for a chance of one in 2^64 per bucket.
+/// If the sums are equal, so are the entries, except for a chance of one in 2^64 per bucket.
 struct TermBuckets {
     private static let count = 1 << 16
     private var sums = [UInt64](repeating: 0, count: TermBuckets.count)
@@ -39,7 +39,7 @@ struct TermSum: Equatable {
         sum &+= TermSum.mix(term, position)
     }
 
-    /// Returns a mix of both values, with SplitMix64's finalizer.
+    /// Mixes both values with SplitMix64's finalizer.
     static func mix(_ term: UInt64, _ position: UInt64) -> UInt64 {
         var mixed = term &+ position &* 0x9E37_79B9_7F4A_7C15
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -76,8 +76,8 @@ extension Verification {
 
     /// Reads entries of the current runs, up to the limit per transaction.
     ///
-    /// Returns true when all have been read, false if a merge has replaced a partly read run, or
-    /// else nil.
+    /// Returns true when all entries have been read, false if a merge has replaced a partly read
+    /// run, and nil if entries remain.
     mutating func addIndex(
         _ walk: inout IndexWalk, isWhole: Bool, _ transaction: borrowing ReadTransaction
     ) throws -> Bool? {
@@ -98,7 +98,8 @@ extension Verification {
     /// Calls `body` with each term and position of a run, starting at the walk's place; reports
     /// invalid entries.
     ///
-    /// Afterwards, the walk is at the end of the run, or at the entry after the limit `left`.
+    /// Afterwards, the walk is at the start of the next run or, if the limit `left` was reached, at
+    /// the next entry.
     private mutating func forEachEntry(
         _ walk: inout IndexWalk, atMost left: inout Int, _ transaction: borrowing ReadTransaction,
         _ body: (inout Verification, _ term: UInt64, _ position: UInt64) -> Void
@@ -124,7 +125,7 @@ extension Verification {
             guard let value = SealedValue.open(found.value, key: found.key) else {
                 report.add(
                     .index, position: key.first,
-                    "an entry of run \(run.number) has a checksum that does not match")
+                    "the checksum of an entry in run \(run.number) does not match")
                 entry = try cursor.next()
                 continue
             }
@@ -134,15 +135,15 @@ extension Verification {
                 guard position > max(walk.former.position, run.lower), position <= run.upper else {
                     report.add(
                         .index, position: position,
-                        "run \(run.number) of the index contains it, but covers \(run.lower + 1) to"
-                            + " \(run.upper) in ascending order")
+                        "run \(run.number) of the index lists it out of order, or outside the range"
+                            + " \(run.lower + 1) to \(run.upper) that it covers")
                     break
                 }
                 walk.former.position = position
                 body(&self, key.term, position)
                 if reader.isAtEnd { break }
                 guard let distance = reader.varint() else {
-                    report.add(.index, "an entry of run \(run.number) of the index is damaged")
+                    report.add(.index, "an entry in run \(run.number) of the index is damaged")
                     break
                 }
                 position &+= distance
@@ -210,8 +211,8 @@ extension Verification {
 
     /// Reports which terms differ.
     ///
-    /// The log and the index are read again; the index, which is known to be damaged, in one
-    /// transaction.
+    /// The log and the index are read again. The index, which is known to be damaged, is read in
+    /// one transaction.
     private mutating func nameTerms(in differing: Set<Int>) throws(LogError) {
         let named = Set(differing.sorted().prefix(Verification.bucketsNamedMax))
         var expected: [UInt64: TermSum] = [:]

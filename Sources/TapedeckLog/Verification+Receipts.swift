@@ -92,7 +92,7 @@ extension Verification {
 
     // MARK: - Reissued events
 
-    /// Checks that a reissued event can be found by its original id, and that its status is right.
+    /// Checks that a reissued event can be found by its original id and that its status is correct.
     mutating func checkReissue(
         _ record: RecordView, _ transaction: borrowing ReadTransaction
     ) throws {

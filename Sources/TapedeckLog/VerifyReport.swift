@@ -20,7 +20,7 @@ public struct VerifyReport: Codable, Hashable, Sendable {
             case identity
             /// The look-up of events by type, tag or remote entity.
             case index
-            /// A server's receipt of an event.
+            /// A server's receipt for an event.
             case receipt
             /// The effective stamp of an event, if it is not the event's own.
             case override
@@ -47,7 +47,7 @@ public struct VerifyReport: Codable, Hashable, Sendable {
     public var events: UInt64 = 0
     /// The number of compacted events.
     public var compacted: UInt64 = 0
-    /// The number of origins of these events.
+    /// The number of origins that have events.
     public var origins: UInt64 = 0
     /// The number of events looked up by id.
     public var lookups: UInt64 = 0
@@ -57,7 +57,7 @@ public struct VerifyReport: Codable, Hashable, Sendable {
     public var entries: UInt64 = 0
     /// The number of receipts.
     public var receipts: UInt64 = 0
-    /// The number of events that are refused or have an effective stamp other than their own.
+    /// The number of events that are refused or have an effective stamp different from their own.
     public var overrides: UInt64 = 0
     /// The first problems of each kind, up to `problemsOfAKindMax`.
     public var problems: [Problem] = []

@@ -1,8 +1,8 @@
 internal import Foundation
 
-// Other modules cannot inline these functions, and unspecialized generic code looks up type
-// metadata on every call. So the generic functions are specialized for the integer widths that the
-// formats use.
+// The compiler does not inline `package` functions across modules, and unspecialized generic code
+// looks up type metadata on every call. The generic functions are therefore specialized for the
+// integer widths that the formats use.
 
 extension [UInt8] {
     @_specialize(where Value == UInt16)
@@ -47,7 +47,7 @@ extension [UInt8] {
         append(contentsOf: bytes)
     }
 
-    /// Appends the length as a varint, then the text as UTF-8.
+    /// Appends the length as a varint, then the string as UTF-8.
     @inlinable
     package mutating func appendPrefixed(_ text: String) {
         var text = text
@@ -71,7 +71,7 @@ extension [UInt8] {
 }
 
 extension UnsafeRawBufferPointer {
-    /// Returns whether two buffers contain equal bytes.
+    /// Returns whether two buffers contain the same bytes.
     @inline(__always)
     package func holdsSame(as other: UnsafeRawBufferPointer) -> Bool {
         guard count == other.count else { return false }

@@ -1,9 +1,10 @@
 internal import Crypto
 
-/// The bytes of an event that its hash covers: all parts that are the same in every store.
+/// The bytes that the hash of an event covers: all parts that are the same in every store.
 ///
-/// They exclude positions and the numbers that a store gives to origins and types. The payload is
-/// included as stored, so a chain stays verifiable after an encryption key is erased.
+/// They exclude positions and the numbers that a store assigns to origins and types. A sealed
+/// payload is hashed in its encrypted form, so a chain can still be verified after the encryption
+/// key is erased.
 package struct CanonicalEvent {
     private var bytes: [UInt8] = []
 
@@ -51,10 +52,10 @@ package struct CanonicalEvent {
 
 /// The hash chain of one origin: each link covers the previous link and one event.
 package struct HashChain: Hashable, Sendable {
-    // Four words in memory order, to avoid an allocation per event.
+    // Stored as four words in memory order, which avoids an allocation per event.
     private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
-    /// Creates the chain before the first event: zeros.
+    /// Creates the chain before the first event; it is all zeros.
     package init() {}
 
     package init?(_ bytes: [UInt8]) {
@@ -62,7 +63,7 @@ package struct HashChain: Hashable, Sendable {
         withUnsafeMutableBytes(of: &words) { $0.copyBytes(from: bytes) }
     }
 
-    /// The 32 bytes.
+    /// The 32 bytes of the chain.
     package var bytes: [UInt8] { withUnsafeBytes(of: words) { Array($0) } }
 
     package mutating func add(_ event: UnsafeRawBufferPointer) {

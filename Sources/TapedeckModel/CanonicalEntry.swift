@@ -1,4 +1,4 @@
-/// The decoded form of canonical bytes: an event, or the stub of compacted events.
+/// The decoded form of canonical bytes: an event, or a stub that replaces compacted events.
 package enum CanonicalEntry {
     case event(CanonicalView)
     case stub(RangeStub)
@@ -42,7 +42,7 @@ package enum CanonicalEntry {
             : CanonicalView.id(of: canonical)?.sequence
     }
 
-    /// Returns whether canonical bytes are those of `event`, or of a range stub that replaces it.
+    /// Returns whether canonical bytes encode `event` or a range stub that replaces it.
     package static func isHeld(_ event: EventID, by canonical: UnsafeRawBufferPointer) -> Bool {
         guard let last = CanonicalView.id(of: canonical), last.origin == event.origin,
             let first = firstSequence(of: canonical)

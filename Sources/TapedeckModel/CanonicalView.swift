@@ -1,7 +1,7 @@
 /// The canonical bytes of an event (`CanonicalEvent`), read in place from an export or a message.
 ///
-/// External bytes are accepted only in the exact form that `CanonicalEvent` writes. Otherwise an
-/// event could be recorded whose hash cannot be reproduced.
+/// External bytes are accepted only in the exact form that `CanonicalEvent` writes. Otherwise a
+/// store could record an event whose hash cannot be reproduced.
 package struct CanonicalView {
     package let bytes: UnsafeRawBufferPointer
     package let id: EventID
@@ -20,19 +20,20 @@ package struct CanonicalView {
     package let hasObservedAt: Bool
     /// The id of the causing event, encoded as in a record; empty if there is none.
     package let causation: Range<Int>
-    /// The id of the first event of the conversation, in the same form.
+    /// The id of the first event of the conversation, encoded in the same way.
     package let correlation: Range<Int>
-    /// The original id of a reissued event, in the same form.
+    /// The original id of a reissued event, encoded in the same way.
     package let reissuedFrom: Range<Int>
     package let keyID: Range<Int>
     package let payload: Range<Int>
 
     package static let version: UInt8 = 1
     package static let idCount = 24
-    /// The number of bytes of the version, the id, the stamp, and the flag for a given stamp.
+    /// The total size of the version, the id, the stamp and the `isStampGiven` flag, in bytes.
     private static let fixedCount = 34
 
-    /// Returns the id of the event, or of the last event of a range stub; nil if there is none.
+    /// Returns the id of the event, or of the last event that a range stub replaces; nil if the
+    /// bytes contain no id.
     package static func id(of bytes: UnsafeRawBufferPointer) -> EventID? {
         guard bytes.count >= fixedCount, bytes[0] == version || RangeStub.isStub(bytes) else {
             return nil
@@ -92,7 +93,7 @@ package struct CanonicalView {
             payload.count <= RecordLayout.payloadCountMax
         else { throw CanonicalProblem(what: "its key id or payload is too long") }
         guard reader.offset == bytes.count else {
-            throw CanonicalProblem(what: "it has extra bytes at its end")
+            throw CanonicalProblem(what: "it has extra bytes at the end")
         }
     }
 }
@@ -106,7 +107,8 @@ extension CanonicalView {
 
     /// The digest of the event's content, which is the same for an event and its reissue.
     ///
-    /// It excludes the ids, and the flag for a given stamp, which is always set in a reissue.
+    /// It excludes the ids. It also excludes the `isStampGiven` flag, which is always set in a
+    /// reissued event.
     package var content: Digest16 {
         var parts = Array(bytes[CanonicalView.stamp])
         parts.append(contentsOf: bytes[CanonicalView.fixedCount..<reissuedFrom.lowerBound - 1])
@@ -117,7 +119,7 @@ extension CanonicalView {
     private static let stamp = 25..<33
 }
 
-/// The reason why bytes are not the canonical bytes of an event.
+/// The reason why bytes are not canonical.
 package struct CanonicalProblem: Error {
     package let what: String
 }

@@ -1,7 +1,8 @@
 internal import CISAL
 
-/// Returns the CRC-32C (Castagnoli, RFC 3720) of `bytes`, using the processor's instruction if it
-/// has one.
+/// Returns the CRC-32C (Castagnoli, RFC 3720) of `bytes`.
+///
+/// If the processor has a CRC-32C instruction, ISA-L uses it.
 ///
 /// - Parameter seed: the checksum of the preceding bytes; 0 if there are none.
 package func crc32c(_ bytes: UnsafeRawBufferPointer, seed: UInt32 = 0) -> UInt32 {
@@ -18,12 +19,11 @@ package func crc32c(_ bytes: UnsafeRawBufferPointer, seed: UInt32 = 0) -> UInt32
     return ~checksum
 }
 
-/// Returns a 64-bit hash that is the same on every machine and in every version; used in table
-/// keys.
+/// Returns a 64-bit hash for table keys that is the same on every machine and in every version.
 ///
-/// It is FNV-1a over little-endian 64-bit words (the last one padded with zeros), with the length
-/// mixed in, then MurmurHash3's finalizer. It does not resist adversaries, so a lookup by hash must
-/// compare the bytes too.
+/// It is FNV-1a over little-endian 64-bit words (the last word is padded with zeros) with the
+/// length mixed in, followed by MurmurHash3's finalizer. The hash does not resist deliberate
+/// collisions, so a lookup by hash must also compare the bytes.
 package func stableHash(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
     let prime: UInt64 = 0x0000_0100_0000_01B3
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325 ^ seed
@@ -53,7 +53,7 @@ package func stableHash(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UI
     return hash
 }
 
-/// Returns the `stableHash` of the text as UTF-8.
+/// Returns the stable hash of the string's UTF-8 bytes.
 package func stableHash(_ text: String, seed: UInt64 = 0) -> UInt64 {
     var text = text
     return text.withUTF8 { stableHash(UnsafeRawBufferPointer($0), seed: seed) }

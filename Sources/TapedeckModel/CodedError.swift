@@ -1,14 +1,14 @@
 public import Foundation
 
-/// The common form of all Tapedeck errors: a code to branch on, a message and a hint.
+/// The common interface of all Tapedeck errors: a code to branch on, a message and a hint.
 public protocol CodedError: LocalizedError, Sendable, CustomStringConvertible {
-    /// The error code, for programs.
+    /// The error code, for programs to branch on.
     var code: ErrorCode { get }
-    /// The cause and location of the error, for people.
+    /// A description of the error and its location, for people to read.
     var message: String { get }
     /// A suggestion for solving the problem; nil if there is none.
     var hint: String? { get }
-    /// The underlying error.
+    /// The underlying error; nil if there is none.
     var cause: (any Error)? { get }
 }
 
@@ -28,9 +28,9 @@ extension CodedError {
 
 /// An error about an invalid value, such as a tag, a name or the bytes of a record.
 public struct ModelError: CodedError {
-    /// The error code, for programs.
+    /// The error code, for programs to branch on.
     public let code: ErrorCode
-    /// The cause and location of the error, for people.
+    /// A description of the error and its location, for people to read.
     public let message: String
     /// A suggestion for solving the problem; nil if there is none.
     public let hint: String?

@@ -1,11 +1,11 @@
 /// An error code that programs can branch on.
 ///
-/// `schema/errors.md` contains the same table.
+/// `schema/errors.md` lists all codes.
 public struct ErrorCode: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
     /// The code as written in JSON.
     public let rawValue: String
 
-    /// Wraps a code; unknown codes exit with 1.
+    /// Wraps a code; `storectl` exits with 1 for an unknown code.
     public init(rawValue: String) { self.rawValue = rawValue }
 
     /// The code as written in JSON.
@@ -49,7 +49,7 @@ extension ErrorCode {
     ///
     /// Correct the field named in the message.
     public static let invalidPayload = ErrorCode(rawValue: "invalidPayload")
-    /// The text is not JSON, or not the expected JSON.
+    /// The input is not JSON, or not JSON of the expected form.
     ///
     /// Correct the error at the location in the message.
     public static let malformedJSON = ErrorCode(rawValue: "malformedJSON")
@@ -59,13 +59,13 @@ extension ErrorCode {
     public static let invalidTime = ErrorCode(rawValue: "invalidTime")
     /// A value exceeds its limit.
     ///
-    /// The message names the limit: send less at once.
+    /// Send less at once; the message names the limit.
     public static let tooLarge = ErrorCode(rawValue: "tooLarge")
     /// The key or URL of a video is not in a supported form.
     ///
-    /// Give `provider:id`, or the URL of one video.
+    /// Use `provider:id`, or the URL of one video.
     public static let invalidVideo = ErrorCode(rawValue: "invalidVideo")
-    /// A remote answered with an error response instead of data.
+    /// A remote responded with an error instead of data.
     ///
     /// Ask the remote again later.
     public static let remoteError = ErrorCode(rawValue: "remoteError")
@@ -77,7 +77,7 @@ extension ErrorCode {
     ///
     /// `storectl doctor` names the event. Upgrade the program, or fix the projection.
     public static let frozen = ErrorCode(rawValue: "frozen")
-    /// Nothing has this name.
+    /// No object has this name.
     ///
     /// Check the name.
     public static let notFound = ErrorCode(rawValue: "notFound")
@@ -87,11 +87,11 @@ extension ErrorCode {
     public static let noStore = ErrorCode(rawValue: "noStore")
     /// The directory already contains a store.
     ///
-    /// Use it, or erase it first.
+    /// Use that store, or erase it first.
     public static let storeExists = ErrorCode(rawValue: "storeExists")
-    /// The store is in use in a way that excludes this call.
+    /// The call conflicts with another use of the store.
     ///
-    /// Try again; within one process, share the open store.
+    /// Try again. Within one process, share the open store.
     public static let busy = ErrorCode(rawValue: "busy")
     /// The store is suspended or closed.
     ///
@@ -105,19 +105,19 @@ extension ErrorCode {
     ///
     /// Make it writable, or move the store.
     public static let readOnly = ErrorCode(rawValue: "readOnly")
-    /// The system denied permission.
+    /// The operating system denied access.
     ///
     /// Check the owner of the file.
     public static let accessDenied = ErrorCode(rawValue: "accessDenied")
-    /// The system reported an input or output error.
+    /// The operating system reported an I/O error.
     ///
     /// Check the disk, then open the store again.
     public static let inputOutput = ErrorCode(rawValue: "inputOutput")
-    /// The log stopped after an earlier input or output error.
+    /// The log stopped after an earlier I/O error.
     ///
     /// Close the store and open it again.
     public static let mustReopen = ErrorCode(rawValue: "mustReopen")
-    /// Stored bytes are not the bytes that were written.
+    /// Stored bytes differ from the bytes that were written.
     ///
     /// Run `storectl verify` to find the damage. Restore a backup.
     public static let damaged = ErrorCode(rawValue: "damaged")
@@ -125,17 +125,17 @@ extension ErrorCode {
     ///
     /// Upgrade the program.
     public static let newerFormat = ErrorCode(rawValue: "newerFormat")
-    /// Two different events have the same ID: an origin has two conflicting histories.
+    /// Two different events have the same id: an origin has two conflicting histories.
     ///
-    /// Find out which store was copied; keep one of the two.
+    /// Find out which store was copied, and keep only one of the two copies.
     public static let fork = ErrorCode(rawValue: "fork")
-    /// Some events of an origin are missing before the given ones.
+    /// Earlier events of the same origin are missing.
     ///
     /// Import the missing events first.
     public static let gap = ErrorCode(rawValue: "gap")
     /// A token is missing, unknown, expired or revoked.
     ///
-    /// Get a new one; nothing that is waiting is lost.
+    /// Get a new token; nothing pending is lost.
     public static let unauthorized = ErrorCode(rawValue: "unauthorized")
     /// The operation needs an account, and you are not signed in.
     ///
@@ -145,11 +145,11 @@ extension ErrorCode {
     ///
     /// Tapedeck retries automatically.
     public static let offline = ErrorCode(rawValue: "offline")
-    /// Files wait for an unmetered network.
+    /// File uploads wait for an unmetered network.
     ///
     /// Run `storectl network online` on an unmetered network.
     public static let metered = ErrorCode(rawValue: "metered")
-    /// The other side asks for fewer requests.
+    /// The other side limits the rate of requests.
     ///
     /// Tapedeck retries after the requested delay.
     public static let throttled = ErrorCode(rawValue: "throttled")
@@ -164,36 +164,36 @@ extension ErrorCode {
     /// A message between a device and a sync server was changed in transit.
     ///
     /// Tapedeck requests it again. If it happens often, check the proxies and networks between the
-    /// two.
+    /// device and the server.
     public static let altered = ErrorCode(rawValue: "altered")
     /// The two sides have no protocol version in common.
     ///
-    /// Upgrade the older one.
+    /// Upgrade the older side.
     public static let protocolMismatch = ErrorCode(rawValue: "protocolMismatch")
-    /// The server's lineage is not the one in the request.
+    /// The lineage in the request is not the server's current lineage.
     ///
     /// The device reads the new lineage and uploads the events missing from it.
     public static let lineageChanged = ErrorCode(rawValue: "lineageChanged")
-    /// The server's log differs from the log that the device has read: part of it was lost.
+    /// The server's log differs from the log that the device has read, so part of it was lost.
     ///
     /// The device starts a new lineage and uploads the lost events.
     public static let cursorMismatch = ErrorCode(rawValue: "cursorMismatch")
-    /// The remote does not have the object of the intent.
+    /// The remote does not have the object that the intent refers to.
     ///
-    /// The intent is delivered once the object is seen at the remote.
+    /// The intent is delivered once a sync has seen the object on the remote.
     public static let notThere = ErrorCode(rawValue: "notThere")
     /// Another device holds the lease to deliver the intent.
     ///
-    /// The device waits for the other one, or takes over when the lease ends.
+    /// The other device delivers the intent, or this device takes over when the lease ends.
     public static let leased = ErrorCode(rawValue: "leased")
-    /// A device wants to deliver an intent for another device, and the sync server has not yet
-    /// received its claim.
+    /// This device is to deliver another device's intent, but the sync server has not yet received
+    /// its claim.
     ///
     /// Sync with the server.
     public static let unclaimed = ErrorCode(rawValue: "unclaimed")
     /// It is unknown whether the remote carried out a request.
     ///
-    /// Check at the remote, then use `storectl outbox retry` or `storectl outbox drop`.
+    /// Check the remote, then use `storectl outbox retry` or `storectl outbox drop`.
     public static let unknownOutcome = ErrorCode(rawValue: "unknownOutcome")
     /// A request may still take effect.
     ///
@@ -201,7 +201,7 @@ extension ErrorCode {
     public static let unconfirmed = ErrorCode(rawValue: "unconfirmed")
     /// A check found a difference.
     ///
-    /// The message says where; `storectl replay` rebuilds projections.
+    /// The message names the place. `storectl replay` rebuilds projections.
     public static let checkFailed = ErrorCode(rawValue: "checkFailed")
     /// The command line is invalid.
     ///

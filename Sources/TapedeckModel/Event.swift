@@ -15,7 +15,8 @@
 public protocol Event: Sendable {
     /// The name of the type in the log; it must never change.
     static var eventType: EventType { get }
-    /// The functions that convert payloads to the next schema version, starting with version 1.
+    /// The functions that convert payloads from each schema version to the next, starting with
+    /// version 1.
     ///
     /// Empty until the schema changes in a way that `init(payload:)` would misread.
     static var upcasters: [Upcaster] { get }
@@ -50,7 +51,7 @@ public struct ProposedEvent: Sendable {
     public var tags: [Tag]
     /// The remote fact that the event observes; nil for the user's own activity.
     public var fact: ObservedFact?
-    /// The time of the event, in Unix milliseconds; nil for the time of the store's clock.
+    /// The time of the event, in Unix milliseconds; nil for the current time on the store's clock.
     public var atMilliseconds: UInt64?
     /// The event that caused this one.
     public var causation: EventID?
@@ -81,7 +82,7 @@ public struct ProposedEvent: Sendable {
         self.payload = payload
     }
 
-    /// Creates an event from a typed event; rethrows the errors of its `tags`, `fact` and
+    /// Creates an event from a typed event; rethrows errors from its `tags`, `fact` and
     /// `payload()`.
     public init(_ event: some Event, atMilliseconds: UInt64? = nil) throws {
         func proposal<E: Event>(_ event: E) throws -> ProposedEvent {
@@ -94,7 +95,7 @@ public struct ProposedEvent: Sendable {
     }
 }
 
-/// A copy of an event in the log.
+/// A recorded event, copied from the log.
 public struct EventEnvelope: Hashable, Sendable {
     /// The permanent id of the event.
     public var id: EventID
@@ -108,7 +109,7 @@ public struct EventEnvelope: Hashable, Sendable {
     public var schemaVersion: UInt16
     /// The entities that the event is about.
     public var tags: [Tag]
-    /// The remote fact that the event observes; nil for a user's own activity.
+    /// The remote fact that the event observes; nil for the user's own activity.
     public var fact: ObservedFact?
     /// The event that caused this one.
     public var causation: EventID?
@@ -149,8 +150,8 @@ public struct EventEnvelope: Hashable, Sendable {
 
     /// Decodes the payload as a typed event; older schemas are upgraded by `Event.upcasters`.
     ///
-    /// Throws `ModelError` with `.invalidType` if the envelope has another type, and the errors of
-    /// `Event.init(payload:version:)`.
+    /// Throws `ModelError` with `.invalidType` if the envelope contains a different type of event.
+    /// Rethrows errors from `Event.init(payload:version:)`.
     public func decode<E: Event>(_: E.Type) throws -> E {
         guard type == E.eventType else {
             throw ModelError(

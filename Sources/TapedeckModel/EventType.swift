@@ -8,7 +8,8 @@ public struct EventType: Hashable, Comparable, Sendable, ExpressibleByStringLite
     /// The maximum length of a name, in UTF-8 bytes.
     public static let lengthMax = 120
 
-    /// Wraps a name from the program's own source code; it is validated when it is recorded.
+    /// Wraps a name from the program's own source code; the name is validated when an event is
+    /// recorded.
     public init(stringLiteral name: String) { self.name = name }
 
     /// Validates and wraps a name from an external source.
@@ -50,9 +51,9 @@ public struct EventType: Hashable, Comparable, Sendable, ExpressibleByStringLite
 
 /// The rule by which compaction may remove events of a type.
 ///
-/// It is a property of the type, stored with each event.
+/// The rule belongs to the type and is stored with each event.
 public struct Retention: RawRepresentable, Hashable, Sendable {
-    /// The byte in the record.
+    /// The byte stored in a record.
     public let rawValue: UInt8
 
     /// Wraps the byte; events with an unknown value are never compacted.
@@ -61,17 +62,17 @@ public struct Retention: RawRepresentable, Hashable, Sendable {
 
     /// Every event is kept.
     public static let keepAll = Retention(rawValue: 0)
-    /// The last event of a key and window replaces all earlier ones.
+    /// The last event of each key and window replaces the earlier events.
     public static let latest = Retention(rawValue: 1)
-    /// The greatest event of a key and window replaces all others.
+    /// The greatest event of each key and window replaces the other events.
     public static let max = Retention(rawValue: 2)
-    /// The sum over a key and window replaces all its events.
+    /// The sum over each key and window replaces the events of that key and window.
     public static let sum = Retention(rawValue: 3)
 }
 
 /// The encoding of a payload.
 public struct PayloadEncoding: RawRepresentable, Hashable, Sendable {
-    /// The byte in the record.
+    /// The byte stored in a record.
     public let rawValue: UInt8
 
     /// Wraps the byte; events with an unknown encoding are kept and synced, but skipped by folds.

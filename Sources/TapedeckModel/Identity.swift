@@ -1,26 +1,26 @@
 /// The random 128-bit id under which a store writes events; generated once and never reused.
 ///
-/// An event is identified by the origin that wrote it and by its sequence, which is dense in that
-/// origin.
+/// An event is identified by the origin that wrote it and by its sequence; the sequences of an
+/// origin have no gaps.
 public struct OriginID: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The first eight bytes, big-endian.
     public let high: UInt64
     /// The last eight bytes, big-endian.
     public let low: UInt64
 
-    /// Creates an origin from two halves.
+    /// Creates an origin id from its two halves.
     @inlinable
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// Generates a new origin from the system's random source.
+    /// Generates a new origin id from the system's random source.
     public static func random() -> OriginID {
         OriginID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
     }
 
-    /// Parses 32 hexadecimal digits; returns nil for any other text.
+    /// Parses 32 hexadecimal digits; returns nil for any other string.
     public init?(_ text: some StringProtocol) {
         guard text.utf8.count == 32, text.utf8.allSatisfy(\.isHexDigit),
             let high = UInt64(text.prefix(16), radix: 16),
@@ -43,7 +43,7 @@ public struct OriginID: Hashable, Comparable, Sendable, CustomStringConvertible 
 public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The origin that wrote the event.
     public let origin: OriginID
-    /// The number of the event in its origin; dense from 1.
+    /// The number of the event among its origin's events, from 1 without gaps.
     public let sequence: UInt64
 
     /// Creates an id from its parts.
@@ -53,7 +53,7 @@ public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
         self.sequence = sequence
     }
 
-    /// Parses `<32 hex>-<sequence>`; returns nil for any other text.
+    /// Parses `<32 hex>-<sequence>`; returns nil for any other string.
     public init?(_ text: some StringProtocol) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, let origin = OriginID(parts[0]),
@@ -74,9 +74,9 @@ public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
     }
 }
 
-/// A position in this store's log, without gaps from 1, assigned by the committing transaction.
+/// A position in this store's log, from 1 without gaps, assigned by the committing transaction.
 ///
-/// Positions are local: another device has the same events at other positions.
+/// Positions are local: the same event has different positions on different devices.
 public struct LogPosition: RawRepresentable, Hashable, Comparable, Sendable,
     CustomStringConvertible
 {

@@ -1,8 +1,8 @@
-/// The state of the network as reported by the app; Tapedeck never checks it itself.
+/// The state of the network as reported by the app; Tapedeck does not detect it.
 ///
 /// Events can be appended in every state; they are synced and delivered unless the network is
-/// `offline`. Media (videos and pictures) wait while the network is `metered`, and report that as
-/// their reason.
+/// `offline`. Media (videos and pictures) wait while the network is `metered`, and the reason that
+/// they report is `metered`.
 public enum NetworkState: String, Sendable, CaseIterable {
     /// An unmetered network.
     case online

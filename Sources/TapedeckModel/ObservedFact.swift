@@ -1,15 +1,17 @@
 internal import Crypto
 
-/// The remote fact that an event observes: the entity, its version, its content, and the time.
+/// The remote fact that an event observes: an entity, its version, its content, and the time of
+/// observation.
 ///
-/// Observations fold in the order (version, observedAt, content) and never by their stamp. So the
-/// result depends only on the facts, not on the time or order in which they were ingested.
+/// Observations are folded in the order (version, observedAt, content), never by stamp. The result
+/// therefore depends only on the facts, not on the time or order in which they were ingested.
 public struct ObservedFact: Hashable, Sendable {
     /// The digest that identifies the remote entity.
     public let entity: Digest16
     /// The digest of the observed content.
     public let content: Digest16
-    /// The remote's own version, such as Unix seconds of its last update; 0 if it gives none.
+    /// The version that the remote assigns, such as the Unix time of the last update; 0 if there is
+    /// none.
     public let version: UInt64
     /// The time of the response, in Unix milliseconds; nil if unknown.
     public let observedAt: Int64?
@@ -19,7 +21,7 @@ public struct ObservedFact: Hashable, Sendable {
     /// - Parameters:
     ///   - entity: the permanent name of the remote entity, such as `tvmaze/show/118`.
     ///   - content: the canonical bytes of the observed content, without volatile fields.
-    ///   - version: the remote's version; 0 if it gives none.
+    ///   - version: the version that the remote assigns; 0 if there is none.
     ///   - observedAt: the time of the response, in Unix milliseconds; nil if unknown.
     public init(entity: String, content: [UInt8], version: UInt64, observedAt: Int64?) {
         self.init(
@@ -47,7 +49,7 @@ public struct ObservedFact: Hashable, Sendable {
     }
 }
 
-/// A digest: the first sixteen bytes of a SHA-256.
+/// The first 16 bytes of a SHA-256 digest.
 public struct Digest16: Hashable, Comparable, Sendable {
     /// The first eight bytes, big-endian.
     public let high: UInt64
@@ -145,12 +147,13 @@ public struct FoldOrder: Hashable, Comparable, Sendable {
         return fourth < other.fourth
     }
 
-    /// The number of encoded bytes: the rank, then four big-endian words, so that byte order is
-    /// fold order.
+    /// The size of an encoded place, in bytes.
+    ///
+    /// The encoding is the rank, then four big-endian words, so encoded places sort in fold order.
     package static let encodedCount = 33
 
     package func append(to bytes: inout [UInt8]) {
-        // Appended at once for speed: folds write a place with nearly every item.
+        // A single append is faster, and folds write a place with nearly every item.
         withUnsafeTemporaryAllocation(byteCount: FoldOrder.encodedCount, alignment: 1) { buffer in
             buffer[0] = rank
             buffer.storeBytes(of: first.bigEndian, toByteOffset: 1, as: UInt64.self)

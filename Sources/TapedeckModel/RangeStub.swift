@@ -1,8 +1,8 @@
 /// The replacement for adjacent events of one origin that compaction removed.
 ///
-/// It keeps their ids, and the origin's hash chain before and after them. Exports and messages
-/// contain its canonical bytes instead of those of the events; `schema/storage/v1.md` specifies
-/// them. Its id is that of the last event.
+/// A stub keeps the ids of the removed events and the origin's hash chain before and after them. In
+/// exports and messages, its canonical bytes replace those of the events; `schema/storage/v1.md`
+/// specifies the format. The id of a stub is the id of the last removed event.
 package struct RangeStub: Hashable, Sendable {
     package let origin: OriginID
     /// The sequences of the replaced events.
@@ -14,7 +14,7 @@ package struct RangeStub: Hashable, Sendable {
     /// The origin's hash chain after the last replaced event.
     package let after: HashChain
 
-    /// The maximum number of events that one stub replaces.
+    /// The maximum number of events that one stub can replace.
     package static let countMax: UInt64 = 1_024
     package static let version: UInt8 = 2
     private static let byteCount = 105
@@ -43,7 +43,7 @@ package struct RangeStub: Hashable, Sendable {
 
     package var count: UInt64 { sequences.upperBound - sequences.lowerBound + 1 }
 
-    /// Returns the stub of the replaced events after `sequence`, or nil if there are none.
+    /// Returns a stub for the replaced events after `sequence`, or nil if there are none.
     ///
     /// - Parameter chain: the origin's hash chain up to and including `sequence`.
     package func rest(behind sequence: UInt64, _ chain: HashChain) -> RangeStub? {
@@ -56,7 +56,7 @@ package struct RangeStub: Hashable, Sendable {
 
     // MARK: - Canonical bytes
 
-    /// Returns whether canonical bytes are those of a range stub.
+    /// Returns whether canonical bytes encode a range stub.
     @inline(__always)
     package static func isStub(_ canonical: UnsafeRawBufferPointer) -> Bool {
         canonical.first == version
@@ -116,7 +116,7 @@ extension ByteReader {
 }
 
 extension EventType {
-    /// The type in the record of a range stub; no event has it.
+    /// The type that the record of a range stub contains; no event has this type.
     package static let rangeCompacted: EventType = "RangeCompacted"
 }
 

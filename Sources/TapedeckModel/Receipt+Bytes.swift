@@ -30,7 +30,7 @@ extension [UInt8] {
         appendLittleEndian(event.sequence)
     }
 
-    /// Appends a receipt in the form used by exports.
+    /// Appends a receipt in the format used by exports.
     package mutating func append(_ receipt: Receipt) {
         append(receipt.event)
         appendBigEndian(receipt.lineage.high)

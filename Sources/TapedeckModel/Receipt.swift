@@ -8,18 +8,18 @@ public struct LineageID: Hashable, Comparable, Sendable, CustomStringConvertible
     /// The last eight bytes, big-endian.
     public let low: UInt64
 
-    /// Creates a lineage from two halves.
+    /// Creates a lineage id from its two halves.
     public init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// Generates a new lineage from the system's random source.
+    /// Generates a new lineage id from the system's random source.
     public static func random() -> LineageID {
         LineageID(high: .random(in: .min ... .max), low: .random(in: .min ... .max))
     }
 
-    /// Parses 32 hexadecimal digits; returns nil for any other text.
+    /// Parses 32 hexadecimal digits; returns nil for any other string.
     public init?(_ text: some StringProtocol) {
         guard let read = OriginID(text) else { return nil }
         self.init(high: read.high, low: read.low)
@@ -34,13 +34,13 @@ public struct LineageID: Hashable, Comparable, Sendable, CustomStringConvertible
     }
 }
 
-/// A sync server's confirmation that it received an event; stored in the log, as durably as events.
+/// A sync server's confirmation that it received an event, stored in the log as durably as events.
 ///
 /// Receipts let devices with different clocks agree on times. The **effective stamp** of an event
 /// is the earlier of its own stamp and the time at which a server received it. If an event has
 /// several receipts, **the first one counts**, ordered by `receivedAt`, then by lineage; it also
-/// determines whether the event is refused. So the result depends only on the set of receipts, not
-/// on their order of arrival.
+/// determines whether the event is refused. The result therefore depends only on the set of
+/// receipts, not on the order in which they arrive.
 public struct Receipt: Hashable, Sendable {
     /// The server's decision about an event.
     public enum Outcome: Hashable, Sendable {
@@ -57,7 +57,7 @@ public struct Receipt: Hashable, Sendable {
     public var event: EventID
     /// The lineage of the server.
     public var lineage: LineageID
-    /// The event's position on the server; dense from 1 in a lineage.
+    /// The event's position on the server, from 1 without gaps in each lineage.
     public var serverPosition: UInt64
     /// The time at which the server received the event; increases with `serverPosition`.
     public var receivedAt: Stamp
@@ -79,10 +79,10 @@ public struct Receipt: Hashable, Sendable {
         self.outcome = outcome
     }
 
-    /// Returns whether this receipt takes precedence over another one for the same event.
+    /// Returns whether this receipt takes precedence over another receipt for the same event.
     ///
-    /// Receipts of one lineage should never differ. If a server contradicts itself, the remaining
-    /// fields decide, so that every device keeps the same receipt.
+    /// A lineage should never issue two different receipts for an event. If a server contradicts
+    /// itself, the remaining fields decide, so that every device keeps the same receipt.
     package func counts(before other: Receipt) -> Bool {
         if receivedAt != other.receivedAt { return receivedAt < other.receivedAt }
         if lineage != other.lineage { return lineage < other.lineage }
@@ -96,7 +96,8 @@ public struct Receipt: Hashable, Sendable {
     }
 }
 
-/// The effective stamp and status of an event, the same on all devices with the same receipts.
+/// The effective stamp and status of an event, which are the same on all devices with the same
+/// receipts.
 package struct Standing: Hashable, Sendable {
     package var effectiveStamp: Stamp
     package var isRefused: Bool

@@ -22,21 +22,21 @@ internal import CISAL
         @inlinable public static var fact: Flags { Flags(rawValue: 1) }
         /// The fact has a time of observation.
         @inlinable public static var observedAt: Flags { Flags(rawValue: 2) }
-        /// The record names the event that caused this one.
+        /// The record contains the id of the event that caused this event.
         @inlinable public static var causation: Flags { Flags(rawValue: 4) }
-        /// The record names the first event of its conversation.
+        /// The record contains the id of the first event of its conversation.
         @inlinable public static var correlation: Flags { Flags(rawValue: 8) }
         /// The event was reissued; the record contains its original id.
         @inlinable public static var reissued: Flags { Flags(rawValue: 16) }
-        /// The record is its origin's last in a commit and contains the hash chain.
+        /// The record is the last one of its origin in a commit and contains the hash chain.
         @inlinable public static var chain: Flags { Flags(rawValue: 32) }
-        /// The stamp was given by the caller and is unrelated to the store's clock.
+        /// The caller specified the stamp, which is unrelated to the store's clock.
         @inlinable public static var stampGiven: Flags { Flags(rawValue: 64) }
         /// The record is a range stub, which replaces compacted events.
         @inlinable public static var stub: Flags { Flags(rawValue: 128) }
     }
 
-    /// The maximum number of tags of an event.
+    /// The maximum number of tags per event.
     package static let tagsMax = 64
     /// The maximum size of a payload, in bytes.
     package static let payloadCountMax = 1 << 20
@@ -67,7 +67,7 @@ package struct RecordIdentity {
 extension [UInt8] {
     /// Appends a complete record.
     ///
-    /// - Parameter chain: the 32 bytes of the hash chain if this is its origin's last record in the
+    /// - Parameter chain: the 32 bytes of the hash chain if this is the origin's last record in the
     ///   commit; otherwise empty.
     package mutating func appendRecord(
         _ event: ProposedEvent, keyID: [UInt8] = [], reissuedFrom: EventID? = nil,
@@ -134,7 +134,7 @@ extension [UInt8] {
         sealRecord(from: start)
     }
 
-    /// Writes the checksum of the record that begins at `start` and extends to the end.
+    /// Writes the checksum of the record that extends from `start` to the end of the array.
     private mutating func sealRecord(from start: Int) {
         let checksum = withUnsafeBytes {
             crc32c(UnsafeRawBufferPointer(rebasing: $0[(start + 4)...]))
@@ -145,9 +145,9 @@ extension [UInt8] {
     }
 }
 
-/// A record read in place.
+/// A record that is read in place.
 ///
-/// The view does not own the bytes: they are in an LMDB page or in an import's buffer.
+/// The view does not own its bytes, which are in an LMDB page or an import buffer.
 @_spi(Core) public struct RecordView {
     /// The complete record.
     public let bytes: UnsafeRawBufferPointer
@@ -188,7 +188,7 @@ extension [UInt8] {
     /// The time of the event, according to its origin.
     @inlinable
     public var stamp: Stamp { Stamp(rawValue: load(16, UInt64.self)) }
-    /// The number of the event in its origin.
+    /// The number of the event among its origin's events.
     @inlinable
     public var sequence: UInt64 { load(24, UInt64.self) }
     /// The store's number for the event's origin.
@@ -214,7 +214,7 @@ extension [UInt8] {
     @inlinable
     public var keyIDCount: Int { Int(bytes[43]) }
 
-    /// The payload, in place.
+    /// The payload, without copying it.
     @inlinable
     @inline(__always)
     public var payload: UnsafeRawBufferPointer {
@@ -274,15 +274,16 @@ extension [UInt8] {
 }
 
 extension RecordView {
-    /// The maximum size of records that are checked three at a time; above it ISA-L is faster.
+    /// The maximum size of records that are checked three at a time; for larger records ISA-L is
+    /// faster.
     private static let checkedInThreesCountMax = 1_024
-    /// The distance in bytes at which memory is prefetched while records are checked.
+    /// The number of bytes by which prefetching is ahead of the records being checked.
     ///
-    /// Callers that check three records at a time read a log from start to end.
+    /// Prefetching helps because callers that check three records at a time read the log in order.
     private static let fetchedAheadCount = 8_192
     private static let canCheckThree = tapedeck_crc32c_has_three() != 0
 
-    /// Asks the processor to prefetch the record, or the beginning of a long one.
+    /// Asks the processor to prefetch the record, or the beginning of a long record.
     package func fetch() {
         tapedeck_fetch(bytes.baseAddress, min(bytes.count, RecordView.fetchedCountMax))
     }

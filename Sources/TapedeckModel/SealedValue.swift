@@ -1,8 +1,8 @@
-/// A table value that ends with a CRC-32C of its key and itself.
+/// A table value that ends with a CRC-32C of its key and its other bytes.
 ///
-/// Records contain their own checksum. Small rows determine which events are found and to which
-/// origin they belong, so a flipped bit in one of them must also cause an error rather than a wrong
-/// result.
+/// Records contain their own checksum; small rows do not. These rows determine which events are
+/// found and which origin they belong to, so a flipped bit in a row must cause an error rather than
+/// a wrong result.
 package enum SealedValue {
     private static let checksumCount = 4
 

@@ -1,9 +1,9 @@
 /// A hybrid logical clock stamp: 48 bits of Unix milliseconds, then a 16-bit counter.
 ///
-/// Stamps are compared by time first. The layout is that of Kulkarni and others, "Logical
-/// Physical Clocks" (2014); a counter that overflows carries into the milliseconds.
+/// Stamps are compared by time first. The layout follows Kulkarni et al., "Logical Physical Clocks"
+/// (2014). A counter that overflows carries into the milliseconds.
 public struct Stamp: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
-    /// Milliseconds in the upper 48 bits, counter in the lower 16.
+    /// The milliseconds in the upper 48 bits and the counter in the lower 16 bits.
     public let rawValue: UInt64
 
     /// Wraps the 64 bits.
@@ -16,13 +16,13 @@ public struct Stamp: RawRepresentable, Hashable, Comparable, Sendable, CustomStr
         rawValue = milliseconds << 16 | UInt64(counter)
     }
 
-    /// The maximum number of milliseconds, in the year 10889.
+    /// The maximum number of milliseconds, which is reached in the year 10889.
     public static let millisecondsMax: UInt64 = 1 << 48 - 1
 
     /// The stamp before all others.
     public static let zero = Stamp(rawValue: 0)
 
-    /// Unix milliseconds.
+    /// The time in Unix milliseconds.
     public var milliseconds: UInt64 { rawValue >> 16 }
 
     /// The counter, which distinguishes stamps in the same millisecond.
@@ -56,7 +56,7 @@ public struct HybridClock: Hashable, Sendable {
     ///
     /// Effective stamps never exceed the time at which a server received the event, so a device
     /// whose clock is set to 2040 does not affect other clocks. For an event without a receipt,
-    /// callers skip stamps that are too far ahead of their own system's clock.
+    /// callers skip stamps that are too far ahead of their own system clock.
     public mutating func merge(_ stamp: Stamp) {
         last = max(last, stamp)
     }

@@ -5,9 +5,9 @@ package enum SystemReason {
     /// The hint for errors caused by missing permissions.
     package static let accessHint = "check the owner and permissions of the file and its directory"
 
-    /// Returns the reason for a Foundation error, to be appended to a message.
+    /// Returns the reason for a Foundation error as a suffix for a message.
     ///
-    /// For example, `: Permission denied`. Returns an empty string if the reason is unknown.
+    /// An example is `: Permission denied`. If the reason is unknown, the suffix is empty.
     package static func of(_ error: any Error) -> String {
         guard let number = number(of: error as NSError) else { return "" }
         return ": " + String(cString: strerror(number))

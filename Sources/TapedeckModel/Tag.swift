@@ -1,4 +1,4 @@
-/// An entity that an event is about, as `kind/name`: `video/youtube:dQw4w9WgXcQ`, `show/118`.
+/// An entity that an event is about, as `kind/name`, such as `video/youtube:dQw4w9WgXcQ`.
 ///
 /// The log indexes events by tag, projections route events by tag, and append conditions refer to
 /// tags.
@@ -9,8 +9,8 @@ public struct Tag: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The maximum length of a tag, in UTF-8 bytes.
     public static let lengthMax = 400
 
-    /// Creates a tag from a kind (lower-case letters, digits, `-`) and a name (any text that is not
-    /// empty).
+    /// Creates a tag from a kind (lower-case letters, digits, `-`) and a name (any nonempty
+    /// string).
     ///
     /// Throws `ModelError` with code `.invalidTag` if the tag is longer than `lengthMax` bytes, or
     /// if the kind or the name is empty or malformed.
@@ -23,7 +23,7 @@ public struct Tag: Hashable, Comparable, Sendable, CustomStringConvertible {
         let bytes = text.utf8
         guard bytes.count <= Tag.lengthMax else {
             throw ModelError(
-                .invalidTag, "a tag has \(bytes.count) bytes; the limit is \(Tag.lengthMax)",
+                .invalidTag, "the tag is \(bytes.count) bytes long; the limit is \(Tag.lengthMax)",
                 hint: "shorten the name, or use its hash")
         }
         guard let slash = bytes.firstIndex(of: UInt8(ascii: "/")), slash > bytes.startIndex,
@@ -47,8 +47,8 @@ public struct Tag: Hashable, Comparable, Sendable, CustomStringConvertible {
 
     /// The index of the first slash.
     ///
-    /// The search compares bytes, not characters: a name may begin with a combining mark, which
-    /// forms one character with the slash.
+    /// The search compares bytes, not characters, because a name may begin with a combining mark,
+    /// which forms one character with the slash.
     private var slash: String.Index { text.utf8.firstIndex(of: UInt8(ascii: "/")) ?? text.endIndex }
 
     /// The complete tag.

@@ -1,7 +1,7 @@
 /// A function that converts a payload from one schema version to the next.
 ///
-/// It must be pure: equal payloads give equal results, on every device and in every version of the
-/// program. It throws if the payload cannot be converted.
+/// An upcaster must be pure: equal payloads give equal results, on every device and in every
+/// version of the program. It throws if the payload cannot be converted.
 public typealias Upcaster = @Sendable (_ payload: [UInt8]) throws -> [UInt8]
 
 extension Event {
@@ -10,9 +10,10 @@ extension Event {
 
     /// Decodes a payload of any version up to `schemaVersion`.
     ///
-    /// Throws `ModelError`: `.newerFormat` if the version is newer than `schemaVersion`,
-    /// `.invalidPayload` if the version is 0 or an upcaster throws; and the errors of
-    /// `init(payload:)`. A payload of the newest version costs no more than `init(payload:)`.
+    /// Throws `ModelError` with `.newerFormat` if the version is newer than `schemaVersion`, or
+    /// with `.invalidPayload` if the version is 0 or an upcaster throws. Rethrows errors from
+    /// `init(payload:)`. Decoding a payload of the newest version costs no more than
+    /// `init(payload:)`.
     public init(payload: [UInt8], version: UInt16) throws {
         let upcasters = Self.upcasters
         try self.init(
@@ -29,12 +30,13 @@ extension [Upcaster] {
         guard version <= count + 1 else {
             throw ModelError(
                 .newerFormat,
-                "the payload has version \(version) of \(type); this program supports up to \(count + 1)",
+                "the payload uses schema version \(version) of \(type); this program supports up to version \(count + 1)",
                 hint: "upgrade the program; the event is kept until then")
         }
         guard version >= 1 else {
             throw ModelError(
-                .invalidPayload, "the payload has version 0 of \(type); versions begin at 1")
+                .invalidPayload,
+                "the payload uses schema version 0 of \(type); versions begin at 1")
         }
         var payload = payload
         for version in Int(version)..<count + 1 {

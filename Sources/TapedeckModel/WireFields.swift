@@ -12,8 +12,8 @@
 /// }
 /// ```
 ///
-/// It never traps: if a message is truncated or nested incorrectly, the iteration ends and
-/// `isMalformed` is true. The rules are those of protobuf.dev/programming-guides/encoding.
+/// The iteration never traps: if a message is truncated or nested incorrectly, it ends and
+/// `isMalformed` is true. The encoding is specified at protobuf.dev/programming-guides/encoding.
 public struct WireFields: ~Escapable, ~Copyable {
     @usableFromInline let bytes: RawSpan
     @usableFromInline var offset = 0
@@ -21,14 +21,14 @@ public struct WireFields: ~Escapable, ~Copyable {
     /// Whether the iteration ended early because the message is malformed.
     public private(set) var isMalformed = false
 
-    /// Iterates over the message in `bytes`.
+    /// Creates an iterator over the message in `bytes`.
     @_lifetime(copy bytes)
     public init(_ bytes: RawSpan) {
         self.bytes = bytes
         end = bytes.byteCount
     }
 
-    /// Iterates over the nested message in `field` of the same payload.
+    /// Creates an iterator over the nested message in `field` of the same payload.
     @_lifetime(copy bytes)
     public init(_ bytes: RawSpan, inside field: WireField) {
         self.bytes = bytes
@@ -43,7 +43,8 @@ public struct WireFields: ~Escapable, ~Copyable {
         guard offset < end else { return nil }
         guard let key = varint(), key >> 3 > 0, key >> 3 <= UInt64(Int32.max) else { return fail() }
         let number = Int(key >> 3)
-        // The two most common types come first: a jump table costs more than decoding most fields.
+        // The two most common types are handled first, because a jump table costs more than
+        // decoding most fields.
         let type = key & 7
         if type == 2 {
             guard let count = varint(), count <= UInt64(end - offset) else { return fail() }
@@ -84,7 +85,7 @@ public struct WireFields: ~Escapable, ~Copyable {
         }
     }
 
-    /// Returns the text of a length-delimited field; invalid UTF-8 is repaired.
+    /// Returns a length-delimited field as a string; invalid UTF-8 is repaired.
     public func string(_ field: WireField) -> String {
         bytes.withUnsafeBytes {
             String(decoding: $0[field.start..<field.start + field.count], as: UTF8.self)

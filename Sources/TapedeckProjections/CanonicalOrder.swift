@@ -3,8 +3,8 @@ internal import TapedeckModel
 extension EventReference {
     /// Returns whether an event precedes another event of the same key.
     ///
-    /// Observations of one fact by several origins have the same `order`. The one with the lowest
-    /// stamp and id comes first, whatever the order of arrival.
+    /// Observations of one fact by several origins have the same `order`. The observation with the
+    /// lowest stamp and id comes first, whatever the order of arrival.
     @inline(__always)
     static func precedes(_ left: EventReference, _ right: EventReference) -> Bool {
         if left.order != right.order { return left.order < right.order }
@@ -16,7 +16,7 @@ extension EventReference {
 extension [EventReference] {
     /// Sorts events from log order into canonical order.
     ///
-    /// Most events are already in order, so only late ones are taken out, sorted and merged back
+    /// Most events are already in order, so only late events are taken out, sorted and merged back
     /// in.
     mutating func sortCanonically() {
         var late: [EventReference] = []

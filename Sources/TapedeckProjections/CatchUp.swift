@@ -5,30 +5,31 @@ internal import TapedeckModel
 
 /// Folds the events after a checkpoint into live tables, one batch at a time.
 ///
-/// `FoldBatch` copies events out of the log, grouped by key. `LiveFolder` folds them into the
-/// stored state of each key without writing. Then the changes are written with the checkpoints,
+/// `FoldBatch` copies events from the log and groups them by key. `LiveFolder` folds them into the
+/// stored state of each key without writing. The changes and the checkpoints are then written,
 /// table by table in key order.
 ///
 /// - A small batch is folded while holding the write transaction of the views file, so other
 ///   processes wait instead of folding the same events.
 /// - A large batch is folded before the write, in parallel parts that read the same commit, so the
-///   write transaction stays short. The write succeeds only if there was no other commit since.
+///   write transaction stays short. The changes are written only if there was no other commit in
+///   between.
 ///
-/// If another process commits during a large fold, the batch is folded again like a small one,
-/// which no other process can interrupt.
+/// If another process commits during a large fold, the batch is folded again while holding the
+/// write transaction, so that no other process can interfere.
 struct CatchUp {
-    /// The minimum number of entries per part; for fewer, waking a thread would cost more than it
-    /// saves.
+    /// The minimum number of entries per part; for fewer entries, waking a thread would cost more
+    /// than it saves.
     private static let entriesPerPartMin = 256
-    /// The number of parts per processor; small parts keep one expensive key from delaying the
-    /// rest.
+    /// The number of parts per processor; small parts keep an expensive key from delaying other
+    /// keys.
     private static let partsPerProcessor = 4
 
     let log: EventLog
     let file: ViewsFile
     let routing: Routing
 
-    /// Folds one batch after a checkpoint into the drivers' tables.
+    /// Folds a batch of events after a checkpoint into the drivers' tables.
     ///
     /// - Parameters:
     ///   - commit: The number of a commit at which all drivers are at `checkpoint`.
@@ -86,8 +87,10 @@ struct CatchUp {
         return known.count == folded.count ? known : nil
     }
 
-    /// Returns the changed rows of a projection, sorted: unlike the other tables, rows are not in
-    /// key order.
+    /// Returns the changed rows of a projection in sorted order.
+    ///
+    /// They have to be sorted here because, unlike the changes to other tables, they do not arrive
+    /// in key order.
     private static func rows(of driver: Int, in parts: [LiveChanges]) -> TableChanges? {
         let found = parts.compactMap { $0.projections[driver]?.rows }.filter { !$0.isEmpty }
         guard let all = found.first else { return nil }

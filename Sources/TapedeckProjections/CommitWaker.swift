@@ -2,11 +2,11 @@ internal import Dispatch
 internal import Synchronization
 package import TapedeckLog
 
-/// Wakes a waiting task when this process commits to the log; commits by other processes are only
-/// noticed at the timeout.
+/// Wakes a waiting task when this process commits to the log; commits by other processes are
+/// noticed only at the timeout.
 package final class CommitWaker: Sendable {
     private struct State {
-        /// Whether there was a commit since the last wait.
+        /// Whether there has been a commit since the last wait.
         var isDue = false
         var waiting: CheckedContinuation<Void, Never>?
         /// The number of the current wait, so that the timer of an earlier wait is ignored.
@@ -27,8 +27,8 @@ package final class CommitWaker: Sendable {
         if let observer = state.withLock({ $0.observer }) { log.stopObserving(observer) }
     }
 
-    /// Waits for a commit for at most `duration`; returns at once if there was one since the last
-    /// wait.
+    /// Waits for a commit for at most `duration`; returns at once if there has been a commit since
+    /// the last wait.
     package func wait(atMost duration: Duration) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

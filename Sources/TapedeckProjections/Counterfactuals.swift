@@ -1,18 +1,19 @@
 @_spi(Core) internal import TapedeckModel
 
-/// Determines which events of a key decided its state, by folding the key again without them.
+/// Determines which events of a key decided its state, by folding the key again without some of its
+/// events.
 ///
-/// Examines the last events one by one; earlier events are folded only once. Examining `n` events
-/// costs about `n` folds of `n` events, in memory.
+/// The last events are examined one by one; earlier events are folded only once. Examining `n`
+/// events costs about `n` folds of `n` events each, in memory.
 ///
-/// The result guarantees:
-/// 1. Removing any single deciding event changes the row.
-/// 2. Removing any single other event does not.
-/// 3. Removing all lost events together does not.
+/// The roles guarantee:
+/// 1. Removing any single deciding event changes the result of the fold.
+/// 2. Removing any other single event does not change the result.
+/// 3. Removing all lost events together does not change the result.
 struct Counterfactuals {
-    /// The maximum number of pairs tested for one event replacing the other.
+    /// The maximum number of pairs of events that are tested for whether one can replace the other.
     ///
-    /// The remaining candidates stay `lost`; the guarantees above still hold for them.
+    /// Candidates that are not tested stay `lost`; the guarantees still hold for them.
     static let standInsTriedMax = 1_000
 
     private let folder: KeyFolder
@@ -68,7 +69,7 @@ struct Counterfactuals {
 
     private func fold(_ rest: [EventReference], behindBase: Bool) throws -> FoldedKey {
         guard behindBase, !base.stored.isEmpty else { return folder.fold(key, driver, rest) }
-        // Events after the one that froze the key have no effect.
+        // Events after the event that froze the key have no effect.
         guard base.poison == nil else { return base }
         let driver = folder.routing.drivers[driver]
         let folded = FoldedKey(MemoryItems(copying: base.items))
@@ -80,14 +81,15 @@ struct Counterfactuals {
                 into: &output)
         }
         guard output.poison == nil else {
-            // Folds again from the start, with the items.
+            // Fold again from the start, which includes the items.
             return folder.fold(key, self.driver, events[..<examined.lowerBound] + rest)
         }
         folded.take(output)
         return folded
     }
 
-    /// Divides events into a set that can be removed together, chosen earliest first, and the rest.
+    /// Divides events into a set that can be removed together, chosen earliest first, and the
+    /// remaining events.
     private func spared(of candidates: [Int]) throws -> (spared: [Int], needed: [Int]) {
         var (spared, needed): ([Int], [Int]) = ([], [])
         func spare(_ part: ArraySlice<Int>) throws {
@@ -106,8 +108,8 @@ struct Counterfactuals {
         return (spared, needed)
     }
 
-    /// Returns the spared events that could replace a needed event: other observations of the same
-    /// fact.
+    /// Returns the spared events that could replace a needed event, such as other observations of
+    /// the same fact.
     private func standIns(for needed: [Int], among spared: [Int]) throws -> Set<Int> {
         var found: Set<Int> = []
         var tried = 0

@@ -1,16 +1,17 @@
 internal import Synchronization
 internal import TapedeckLog
 
-/// Serializes decisions of this process that depend on the same events.
+/// Serializes decisions in this process that depend on the same events.
 ///
-/// In parallel only one of them could be recorded; the rest would have to decide again, once per
-/// competitor. Decisions that depend on different events still run in parallel.
+/// If such decisions ran in parallel, only one of them could be recorded at a time, and all the
+/// others would have to be repeated. Decisions that depend on different events still run in
+/// parallel.
 final class DecisionLanes: Sendable {
     /// The events that a decision depends on; nil for a decision that reads arbitrary views and has
     /// already conflicted once.
     typealias Lane = EventFilter?
 
-    /// The lanes in use, each with the tasks waiting for it in order.
+    /// The lanes in use, each with the tasks that wait for it, in order.
     private let lanes = Mutex<[Lane: [CheckedContinuation<Void, Never>]]>([:])
 
     func enter(_ lane: Lane) async {

@@ -3,7 +3,7 @@ internal import TapedeckModel
 
 /// Collects the changed rows since the last notification, inside the transactions of a read.
 final class DiffFollower {
-    /// The changes of each followed range; nil if some are unknown.
+    /// The changes to the table of each followed range; nil if some changes are unknown.
     private(set) var changes: [[RowChange]]?
     /// The frozen keys of each projection.
     private(set) var frozen: [Digest16: [FrozenKey]] = [:]
@@ -20,13 +20,13 @@ final class DiffFollower {
         tables = ranges.map { (ProjectionDriver.fingerprint(of: $0.projection), $0.table) }
     }
 
-    /// Starts a read, or restarts it.
+    /// Starts or restarts a read.
     func begin() {
         changes = tables.map { _ in [] }
         next = [:]
     }
 
-    /// Collects the changes in a file for the projections that it serves, at their checkpoints.
+    /// Collects the changes that a file contains for projections at the given checkpoints.
     func take(
         _ file: ViewsFile, _ projections: [Digest16: ProjectionCheckpoint],
         _ views: borrowing ReadTransaction

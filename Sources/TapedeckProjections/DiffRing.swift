@@ -1,6 +1,7 @@
 internal import TapedeckLMDB
 
-/// The diff ring of a views file: the changes of the last commits, for observers in any process.
+/// The diff ring of a views file, which contains the changes made by the last commits, for
+/// observers in any process.
 struct DiffRing {
     private let file: ViewsFile
 
@@ -32,8 +33,8 @@ struct DiffRing {
         DiffPlace(file: file.number, opened: file.opened, batch: try last(views))
     }
 
-    /// Returns the batches after a position; nil if it is in another file, or if some batches have
-    /// been dropped.
+    /// Returns the batches after a position; nil if the position is in another file or if some of
+    /// the batches have been dropped.
     func batches(
         after place: DiffPlace, _ views: borrowing some Readable & ~Copyable
     ) throws -> [DiffBatch]? {
@@ -46,7 +47,7 @@ struct DiffRing {
         try views.cursor(file.diffs).last().map { $0.key.loadUnaligned(as: UInt64.self) } ?? 0
     }
 
-    /// Returns the batches after `after` with their numbers; nil if some have been dropped.
+    /// Returns the batches after `after` with their numbers; nil if some of them have been dropped.
     func batches(
         after: UInt64, _ views: borrowing some Readable & ~Copyable
     ) throws -> [(number: UInt64, batch: DiffBatch)]? {
@@ -66,10 +67,10 @@ struct DiffRing {
     }
 }
 
-/// The position of an observer: the file, and the last batch it has read.
+/// The position of an observer: the file, and the last batch that the observer has read.
 ///
-/// The number alone does not identify a file: after the log has been restored, a new file may reuse
-/// it.
+/// The number alone does not identify a file, because after the log has been restored, a new file
+/// may reuse the number.
 struct DiffPlace: Equatable {
     fileprivate let file: UInt64
     fileprivate let opened: OpenViews.Place

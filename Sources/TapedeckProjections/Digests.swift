@@ -2,13 +2,15 @@ internal import Crypto
 package import TapedeckLMDB
 internal import TapedeckModel
 
-/// Computes the digest of a projection while its rows are read, table by table, in key order.
+/// Computes the digest of a projection from its entries, which are added table by table in key
+/// order.
 ///
-/// SHA-256 over the fingerprint and, for states, items and rows, the SHA-256 of every key and value
-/// with their lengths. It contains no positions and no interned numbers, so all machines that
-/// folded the same events agree. It also ignores how many events a key has folded and which came
-/// last: repeated observations are recorded only if they are new, and which ones are new depends on
-/// the order of arrival.
+/// The digest is the SHA-256 of the fingerprint and of three SHA-256 values: one each for the
+/// states, the items and the rows. Each of these covers every key and value and their lengths. The
+/// digest covers no log positions and no interned numbers, so all machines that folded the same
+/// events compute the same digest. It also ignores the number of events folded into a key, and the
+/// last of these events. Repeated observations are recorded only if they are new, and which of them
+/// are new depends on the order of arrival.
 package struct ViewsDigest {
     package enum Part: Int, CaseIterable {
         case states, items, rows
@@ -19,7 +21,8 @@ package struct ViewsDigest {
     private let fingerprint: Digest16
     private let law: FoldLaw
 
-    /// The number of bytes collected before hashing; a call has a fixed cost.
+    /// The number of bytes to collect before hashing, because each call of the hash function has a
+    /// fixed cost.
     private static let chunkCount = 1 << 15
 
     package init(_ driver: ProjectionDriver) {
@@ -43,7 +46,7 @@ package struct ViewsDigest {
         if pending[index].count >= ViewsDigest.chunkCount { flush(index) }
     }
 
-    /// Appends the relevant parts of a state row: whether the key is frozen, and its state.
+    /// Appends the relevant parts of a state row: the state, and whether the key is frozen.
     @inline(__always)
     private static func append(
         _ row: UnsafeRawBufferPointer, _ law: FoldLaw, to bytes: inout [UInt8]
@@ -56,8 +59,8 @@ package struct ViewsDigest {
 
     mutating func add(_ part: Part, _ batch: RowBatch) throws {
         let index = part.rawValue
-        // Moved out during the loop: appending to an array inside an array costs a lookup each
-        // time.
+        // The array is moved out during the loop, because appending to an array inside an array
+        // costs a lookup each time.
         var bytes: [UInt8] = []
         swap(&bytes, &pending[index])
         func append(_ count: Int) {
@@ -114,7 +117,7 @@ extension ViewsFile.Tables {
         }
     }
 
-    /// Returns the digest of the tables, with their numbers of keys and rows.
+    /// Returns the digest of the tables and the numbers of keys and rows in them.
     package func digest(
         _ driver: ProjectionDriver, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> (digest: String, keys: Int, rows: Int) {

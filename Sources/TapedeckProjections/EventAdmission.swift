@@ -3,25 +3,24 @@ internal import TapedeckLog
 
 /// Decides whether a recorded event counts in a fold, and with which stamp.
 ///
-/// Ignores refused events, events after the end of the requested history, and events that the
-/// caller leaves out to see the result without them. All other events count at their effective
-/// stamp.
+/// Refused events, events after the end of the requested history, and events that the caller
+/// excludes do not count. All other events count with their effective stamp.
 struct EventAdmission: Sendable {
     private let overrides: OverrideTable
     /// The origins, indexed by their numbers in the log.
     private let origins: [OriginID]
-    /// The stamp of the last event that counts.
+    /// The latest stamp of an event that counts; events with later stamps are ignored.
     private let latest: Stamp
-    /// The positions of the events to leave out.
+    /// The positions of the events to exclude.
     private let excluded: Set<UInt64>
-    // Avoids a set lookup for each event; the set is nearly always empty.
+    // This flag avoids a set lookup for each event, because the set is nearly always empty.
     private let hasExcluded: Bool
 
     /// - Parameters:
     ///   - origins: The origins from `Routing` or `EventLog.dictionaries`.
-    ///   - limit: The end of the history. Only a time is applied here; readers of the log apply a
-    ///     position.
-    ///   - excluded: The positions of the events to ignore.
+    ///   - limit: The end of the history. Only a time is applied here; a limit by position is
+    ///     applied when the log is read.
+    ///   - excluded: The positions of the events to exclude.
     init(
         _ overrides: OverrideTable, origins: [OriginID], limit: Rebuild.Limit = .none,
         excluded: Set<UInt64> = []

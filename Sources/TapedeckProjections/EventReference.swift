@@ -1,6 +1,7 @@
 @_spi(Core) package import TapedeckModel
 
-/// A recorded event to be folded: its record in place, and the values on which all devices agree.
+/// A recorded event to be folded: its record, which is read in place, and the values on which all
+/// devices agree.
 package struct EventReference {
     package var record: RecordView
     /// The id under which the event was first recorded.
@@ -9,8 +10,8 @@ package struct EventReference {
     package var stamp: Stamp
     package var order: FoldOrder
 
-    /// - Parameter effectiveStamp: The stamp of the receipt if it is earlier than the event's own;
-    ///   otherwise nil.
+    /// - Parameter effectiveStamp: The stamp of the receipt if it is earlier than the event's own
+    ///   stamp; otherwise nil.
     @inline(__always)
     package init(_ record: RecordView, origin: OriginID, effectiveStamp: Stamp?) {
         self.record = record
@@ -24,8 +25,8 @@ package struct EventReference {
         if record.flags.contains(.fact), let fact = record.fact {
             order = fact.order
         } else {
-            // Orders by its current id: after a history has split, two events can share the stamp
-            // and the first id.
+            // Activity is ordered by its current id, because after a history has split, two events
+            // can have the same stamp and the same first id.
             order = FoldOrder(stamp: stamp, id: name)
         }
     }
@@ -33,9 +34,9 @@ package struct EventReference {
 
 /// The bytes of a key in the tables of a views file.
 ///
-/// The stable hash (8 bytes, big-endian), the length (1 byte), then the tag; a long tag is cut and
-/// ends with a digest. Tables are therefore ordered by hash, so a rebuild that processes keys by
-/// hash range writes every table in order.
+/// The bytes are the stable hash (8 bytes, big-endian), the length (1 byte), and the tag; a long
+/// tag is cut and ends with a digest. Tables are therefore ordered by hash, so a rebuild that
+/// processes keys by hash range writes every table in order.
 package struct ViewKey: Hashable {
     package static let tagCountMax = 220
 
@@ -66,14 +67,14 @@ package struct ViewKey: Hashable {
         self = text.withUTF8 { ViewKey(tag: UnsafeRawBufferPointer($0)) }
     }
 
-    /// Returns the length of the tag's key at the start of a longer key; nil if the bytes are not a
+    /// Returns the length of the view key at the start of a longer key; nil if the bytes are not a
     /// valid key.
     static func count(in bytes: [UInt8]) -> Int? {
         guard bytes.count > 8, bytes.count >= 9 + Int(bytes[8]) else { return nil }
         return 9 + Int(bytes[8])
     }
 
-    /// Returns the tag whose key starts a longer key; nil if the tag was cut.
+    /// Returns the tag of the view key at the start of a longer key; nil if the tag was cut.
     static func tag(in bytes: [UInt8]) -> Tag? {
         guard let count = count(in: bytes), count < 9 + tagCountMax else { return nil }
         return Tag(unchecked: String(decoding: bytes[9..<count], as: UTF8.self))

@@ -4,12 +4,12 @@ internal import TapedeckLog
 
 /// The events after a checkpoint, copied out of the log and grouped by key.
 ///
-/// The copies allow folding without an open log transaction. One thread fills the batch; then
-/// several read it.
+/// The copies allow folding without an open log transaction. One thread fills the batch;
+/// afterwards, several threads read it.
 final class FoldBatch: @unchecked Sendable {
     /// The maximum number of events in a batch.
     static let eventsMax: UInt64 = 16_384
-    /// The number of bytes at which a batch ends; the record that reaches it is included.
+    /// The number of bytes at which a batch ends; the batch can exceed it by the last records read.
     static let bytesMax = 8 << 20
     /// The maximum number of changed stamps in a batch.
     static let overridesMax = 2_048
@@ -24,7 +24,8 @@ final class FoldBatch: @unchecked Sendable {
     /// The events in log order.
     private var events: [EventReference] = []
     private var entries: [Entry] = []
-    /// The index in `entries` at which each key hash starts, then the end of `entries`.
+    /// The index in `entries` at which each key hash starts, followed by the end index of
+    /// `entries`.
     private var starts: [Int] = []
     private let copies = RecordCopies()
 
@@ -48,7 +49,8 @@ final class FoldBatch: @unchecked Sendable {
             throw ReplacedLog(file: file)
         }
         self.admission = admission
-        // The stamp or refusal of these events has changed since the checkpoint: refold their keys.
+        // The stamp or refusal of these events has changed since the checkpoint, so refold their
+        // keys.
         let (changed, lastChange) = try log.overrides(
             records, changedAfter: from.overrides, limit: FoldBatch.overridesMax)
         var position = from.position
@@ -88,7 +90,7 @@ final class FoldBatch: @unchecked Sendable {
         history = try log.historyMark(through: position, change: lastChange, records)
         reached = ProjectionCheckpoint(
             position: position, overrides: lastChange, checksum: checksum)
-        // Keeps the events of a key in log order.
+        // This keeps the events of each key in log order.
         entries.sort {
             $0.hash != $1.hash ? $0.hash < $1.hash : ($0.event ?? -1) < ($1.event ?? -1)
         }
@@ -119,8 +121,8 @@ final class FoldBatch: @unchecked Sendable {
     /// The number of pairs of an event and one of its keys.
     var entryCount: Int { entries.count }
 
-    /// Calls `body` with each key of a part, its events in canonical order, and whether to refold
-    /// it from the start.
+    /// Calls `body` with each key of a part, the events of the key in canonical order, and whether
+    /// to refold the key from the start.
     func forEachKey(
         in part: Range<Int>,
         _ body: (UnsafeRawBufferPointer, [EventReference], _ isDirty: Bool) throws -> Void
@@ -143,7 +145,7 @@ final class FoldBatch: @unchecked Sendable {
                 try take(all)
                 continue
             }
-            // Keys with the same hash follow the order of the tables.
+            // Process keys with the same hash in the order of the tables.
             let keys = Dictionary(grouping: all) { Array($0.tag) }
             for name in keys.keys.sorted(by: ViewKeyOrder.precedes) {
                 try take((keys[name] ?? [])[...])

@@ -1,11 +1,11 @@
 public import TapedeckModel
 
-/// An event as passed to a fold: read in place and valid only during the fold.
+/// An event as passed to a fold; it is read in place and valid only during the fold.
 public struct FoldEvent: ~Copyable, ~Escapable {
     /// The id under which the event was first recorded.
     public let id: EventID
-    /// The time of the event as agreed by all devices: its stamp, or that of its receipt if
-    /// earlier.
+    /// The time of the event, on which all devices agree: its own stamp or that of its receipt,
+    /// whichever is earlier.
     public let stamp: Stamp
     /// The index of the event's type in `Projection.eventTypes`.
     public let typeIndex: Int
@@ -16,7 +16,7 @@ public struct FoldEvent: ~Copyable, ~Escapable {
     public let schemaVersion: UInt16
     /// The observed remote fact; nil for activity.
     public let fact: ObservedFact?
-    /// The event's position in the order of its key; for activity it uses the current id.
+    /// The event's position among the events of its key; for activity, it uses the current id.
     public let order: FoldOrder
     /// The bytes of the payload, in `schemaVersion`.
     public let payload: RawSpan

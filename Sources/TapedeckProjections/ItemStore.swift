@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Stores the items of a key during a fold: in memory for rebuilds, otherwise on top of LMDB.
+/// Stores the items of a key during a fold, either in memory, for rebuilds, or on top of LMDB.
 package protocol ItemStore: AnyObject {
-    /// Whether the key has items; if so, an in-key checkpoint would be incomplete.
+    /// Whether the key has or had items; if true, an in-key checkpoint would be incomplete.
     var isUsed: Bool { get }
     func get(_ name: [UInt8]) -> [UInt8]?
     func set(_ name: [UInt8], _ value: [UInt8])
@@ -40,7 +40,7 @@ package final class MemoryItems: ItemStore {
 
     package init() {}
 
-    /// Copies the items; later changes do not affect the other store.
+    /// Copies the items of another store, which later changes do not affect.
     init(copying other: MemoryItems) {
         (bytes, chunks) = (other.bytes, other.chunks)
         (count, isUsed) = (other.count, other.isUsed)
@@ -134,7 +134,7 @@ package final class MemoryItems: ItemStore {
     }
 
     package func last(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])? {
-        // The position of the first name above all names with the prefix.
+        // Find the position of the first name above all names with the prefix.
         var upper = prefix
         while let byte = upper.last, byte == .max { upper.removeLast() }
         var place = (chunk: chunks.count - 1, index: chunks.last?.count ?? 0)
@@ -167,7 +167,7 @@ package final class MemoryItems: ItemStore {
         bytes.withUnsafeBytes { all in
             name.withUnsafeBytes { name in
                 let prefix = RowWalker.prefix(name)
-                // Find the last chunk whose first name is not above the name.
+                // Find the last chunk whose first name is not above the given name.
                 var low = 0
                 var high = chunks.count
                 while high - low > 1 {

@@ -4,12 +4,12 @@ internal import TapedeckLog
 
 /// The role of an event in the state of a key.
 public enum EventRole: String, Hashable, Sendable, Codable, CaseIterable {
-    /// Removing this event alone would change the key.
+    /// Removing this event alone would change the state or items of the key.
     case deciding
     /// Removing this event alone would change nothing, because another event has the same effect;
     /// removing both would change the key.
     case supporting
-    /// Removing this event would change nothing, even together with all other `lost` events.
+    /// Removing this event would change nothing, even if all other `lost` events were removed, too.
     case lost
     /// The event is ignored: a server refused it, or another reissue of the same event counts
     /// instead.
@@ -34,17 +34,18 @@ public struct KeyExplanation: Hashable, Sendable, Codable {
 
     /// The name of the projection.
     public var projection: String
-    /// The key, `kind/name`.
+    /// The key, in the form `kind/name`.
     public var key: String
-    /// A sentence on how events determine the state of a key; nil if the projection has none.
+    /// A sentence that explains how events determine the state of a key; nil if the projection has
+    /// none.
     public var rule: String?
-    /// The fields of the state that have a value; nil if the key has no state.
+    /// The fields of the state that have values; nil if the key has no state.
     public var state: [StateField]?
     /// The number of items of the key.
     public var items: Int
     /// The number of rows of the key.
     public var rows: Int
-    /// The reason why the key is frozen; nil if it is not.
+    /// The event and the reason that froze the key; nil if the key is not frozen.
     ///
     /// A key freezes when its fold rejects an event. Later events are then ignored.
     public var frozen: FrozenKey?
@@ -53,22 +54,23 @@ public struct KeyExplanation: Hashable, Sendable, Codable {
     /// The number of earlier events that contributed to the key but were not examined.
     public var unexamined: Int
 
-    /// The default number of examined events, counted from the last.
+    /// The default number of events to examine, counted from the last.
     public static let eventsDefault = 200
-    /// The maximum number of examined events; the cost is quadratic, some seconds at this number.
+    /// The maximum number of events to examine; the cost is quadratic, and amounts to some seconds
+    /// for this number.
     public static let eventsMax = 2_000
-    /// The maximum number of events of a key for which `parts(of:)` determines a role.
+    /// The maximum number of events that a key may have for `parts(of:)` to determine a role.
     public static let eventsForPartsMax = 20_000
 }
 
-/// A key that an event is folded into, and the role of the event there.
+/// A key into which an event is folded, and the role of the event in the key.
 public struct EventPart: Hashable, Sendable, Codable {
     /// The name of the projection.
     public var projection: String
-    /// The key, `kind/name`.
+    /// The key, in the form `kind/name`.
     public var key: String
     /// The role of the event in the key; nil if it was not determined, because the key has too many
-    /// events or too many follow this one.
+    /// events or too many events follow this event.
     public var role: EventRole?
 }
 
@@ -76,19 +78,19 @@ extension ProjectionRunner {
     /// Explains the state of a key: the rule, and the role of each of its events.
     ///
     /// Looks up the events of the key in the log's index and folds them in memory repeatedly, each
-    /// time without one of them. Reads no projection tables. With the default number of events this
-    /// takes some milliseconds.
+    /// time without some of them. Reads no projection tables. With the default number of events,
+    /// this takes some milliseconds.
     ///
     /// - Parameters:
     ///   - projection: The name of the projection.
     ///   - key: A tag of the projection's kind.
-    ///   - point: The point in time; nil for now.
-    ///   - excluded: Events to leave out, as if they had not happened.
+    ///   - point: The point in history; nil for now.
+    ///   - excluded: The events to ignore, as if they had not happened.
     ///   - count: The number of events to examine, counted from the last in canonical order.
     ///
-    /// Throws `ProjectionError`: `.notFound` for an unknown projection or event, `.usage` for a key
-    /// of another kind or an invalid count, `.tooLarge` for a key with more than a million events.
-    /// Also throws errors of the log.
+    /// Throws `ProjectionError`: `.notFound` (the projection or an event does not exist), `.usage`
+    /// (the key is not of the projection's kind, or the count is invalid), `.tooLarge` (the key has
+    /// more than a million events). Also throws the errors of the log.
     @available(*, noasync)
     public func explain(
         _ projection: String, key: Tag, asOf point: HistoryPoint? = nil,
@@ -99,7 +101,7 @@ extension ProjectionRunner {
         guard (1...KeyExplanation.eventsMax).contains(count) else {
             throw ProjectionError(
                 .usage,
-                "cannot examine \(count) events: the count must be 1 to \(KeyExplanation.eventsMax)",
+                "cannot examine \(count) events: the count must be from 1 to \(KeyExplanation.eventsMax)",
                 projection: projection)
         }
         guard let driver = wanted.first, key.text.utf8.starts(with: driver.tagPrefix) else {
@@ -123,11 +125,11 @@ extension ProjectionRunner {
         }
     }
 
-    /// Returns the keys that an event is folded into, with its role in each.
+    /// Returns the keys into which an event is folded, with its role in each.
     ///
     /// Costs as much as calling `explain` for each key, except that keys with very many events are
     /// not folded. Throws `ProjectionError` with `.notFound` if the event is not in this store, and
-    /// errors of the log.
+    /// the errors of the log.
     @available(*, noasync)
     public func parts(of event: EventID) throws -> [EventPart] {
         try checkOpen()
@@ -184,7 +186,7 @@ extension KeyFolder {
             unexamined: counterfactuals.examined.lowerBound)
     }
 
-    /// Returns the keys of a projection that the event at a position is folded into.
+    /// Returns the keys of a projection into which the event at a position is folded.
     fileprivate func keys(
         of position: UInt64, _ driver: Int, _ records: borrowing ReadTransaction
     ) throws -> [Tag] {

@@ -2,12 +2,13 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
-/// Folds single keys in memory, as of a point in time and optionally without some events.
+/// Folds single keys in memory, as of a point in history and optionally without some events.
 ///
-/// Finds the events in the log's tag index. The result equals that of a rebuild of the projection.
+/// The events are found in the log's tag index. The result is the same as after a rebuild of the
+/// projection.
 struct KeyFolder {
-    /// The maximum number of events for folding a single key; each takes about 200 bytes during the
-    /// fold.
+    /// The maximum number of events of a key that can be folded; each event takes about 200 bytes
+    /// during the fold.
     static let eventsMax = 1 << 20
 
     let log: EventLog
@@ -16,7 +17,7 @@ struct KeyFolder {
     /// The last log position to read.
     let through: UInt64
 
-    /// - Parameter excluded: Events to ignore.
+    /// - Parameter excluded: The events to ignore.
     init(
         _ log: EventLog, _ drivers: [ProjectionDriver], _ limit: Rebuild.Limit = .none,
         excluded: [EventID] = []
@@ -26,8 +27,8 @@ struct KeyFolder {
         if case .position(let position) = limit { end = min(end, position.rawValue) }
         self.log = log
         through = end
-        // Created after reading the head, so it knows the types and origins of all events up to
-        // there.
+        // The routing is created after reading the head, so it knows the types and origins of all
+        // events up to the head.
         let routing = try Routing(drivers, log)
         self.routing = routing
         let positions = try log.readNaming { records in
@@ -38,6 +39,8 @@ struct KeyFolder {
             excluded: Set(positions))
     }
 
+    /// Returns the position of an event.
+    ///
     /// Throws `ProjectionError` with `.notFound` if the event is unknown or was recorded after
     /// `through`.
     func position(of event: EventID, _ records: borrowing ReadTransaction) throws -> UInt64 {
@@ -122,10 +125,10 @@ struct KeyFolder {
 
 /// The result of folding one key.
 final class FoldedKey {
-    /// The state row as stored in the table of states; empty if nothing was folded.
+    /// The row as stored in the table of states; empty if nothing was folded.
     private(set) var stored: [UInt8] = []
     let items: MemoryItems
-    /// The rows of the state; `rows(_:_:)` adds those of the items.
+    /// The rows of the state; `rows(_:_:)` adds the rows of the items.
     private(set) var stateRows: [Row] = []
     private(set) var poison: (id: EventID, position: UInt64, reason: String)?
 
@@ -137,8 +140,8 @@ final class FoldedKey {
         poison = output.poison
     }
 
-    /// Returns all rows of the key, unsorted, with keys that start with the table number as in the
-    /// table of rows.
+    /// Returns all rows of the key, unsorted; as in the table of rows, their keys start with the
+    /// table number.
     func rows(_ key: Tag, _ driver: ProjectionDriver) throws -> [Row] {
         guard driver.itemsYieldRows, !stored.isEmpty else { return stateRows }
         var sink = RowSink()
@@ -159,7 +162,7 @@ final class FoldedKey {
 
     /// Returns whether two folds of a key have the same result.
     ///
-    /// Compares state and items, from which the rows follow. Ignores the number of folded events
+    /// Compares the states and items, which determine the rows. Ignores the number of folded events
     /// and the last event, which are not part of the result.
     func isSame(as other: FoldedKey, law: FoldLaw) throws -> Bool {
         guard stored.isEmpty == other.stored.isEmpty else { return false }

@@ -2,15 +2,15 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
-/// Projections as of a point in time, folded in memory and only as far as requested.
+/// Projections as of a point in history, folded in memory and only as far as requested.
 ///
-/// A state and items need only their own key, which is folded on first use. Rows can come from any
-/// key. All keys are folded if the projection has few events. If all events of the requested rows
-/// share a tag, only the keys of those events are folded. Requests beyond the limits fail and set
-/// `isExceeded`; the caller must then build the projections completely.
+/// For states and items, only their own key is folded, on first use. Rows can come from any key. If
+/// all events of the requested rows share a tag, only the keys of events with that tag are folded.
+/// Otherwise, all keys are folded, provided that the projection has few events. Requests beyond the
+/// limits fail and set `isExceeded`; the caller must then build the projections completely.
 final class KeyFolds {
-    /// The maximum number of events, of a projection or with a tag, that are folded to answer a
-    /// query for rows.
+    /// The maximum number of events of a projection, or with the shared tag, that are folded for a
+    /// request for rows.
     static let eventsForRowsMax = 1 << 15
     /// The maximum number of events that are folded for one reader.
     static let eventsMax = KeyFolder.eventsMax
@@ -38,12 +38,12 @@ final class KeyFolds {
         rows = folder.routing.drivers.map { _ in nil }
     }
 
-    /// Returns the index of a projection; nil if it is not available here.
+    /// Returns the index of a projection; nil if it is not among the folded ones.
     func place(of fingerprint: Digest16) -> Int? {
         folder.routing.drivers.firstIndex { $0.fingerprint == fingerprint }
     }
 
-    /// Returns a key of the projection at index `driver`.
+    /// Folds a key of the projection at index `driver` on first use and returns it.
     func key(_ key: Tag, _ driver: Int) throws -> FoldedKey {
         if let known = keys[driver][key] { return known }
         return try givingUp {
@@ -90,7 +90,7 @@ final class KeyFolds {
         if foldedCount > KeyFolds.eventsMax { throw Exceeded() }
     }
 
-    /// Folds every key, reading each event of the projection's types once.
+    /// Folds every key, and reads each event of the projection's types once.
     private func allRows(_ driver: Int) throws -> [Row] {
         let projection = folder.routing.drivers[driver]
         return try folder.log.readNaming { records in

@@ -1,7 +1,7 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// The rows of a key in the tables of a projection, used to find the lists that show it.
+/// The rows of a key in the tables of a projection, used to find the lists that show the key.
 struct KeyRows {
     let projection: Digest16
     let key: ViewKey

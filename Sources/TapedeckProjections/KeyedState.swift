@@ -1,13 +1,13 @@
 public import TapedeckModel
 
-/// One key of a projection while events are folded into it: its state and its items.
+/// A key of a projection while events are folded into it, with its state and its items.
 ///
 /// **Items** are an ordered collection of byte strings that belong to the key and need not fit in
 /// memory, such as the comments on a video or the messages in a room. A fold touches only the items
 /// it needs, so its cost does not grow with their number. Queries read items by prefix, in byte
 /// order.
 public struct KeyedState<State: ProjectionState>: ~Copyable {
-    /// The key: a tag of the projection's kind.
+    /// The key, which is a tag of the projection's kind.
     public let key: Tag
     /// The state of the key.
     public var state: State
@@ -23,7 +23,7 @@ public struct KeyedState<State: ProjectionState>: ~Copyable {
     /// The maximum length of an item name in bytes; a longer name is cut and ends with a hash.
     public static var itemNameLengthMax: Int { ItemName.lengthMax }
 
-    /// Returns the item with this name, or nil.
+    /// Returns the item with the given name; nil if there is none.
     public func item(_ name: RowKey) -> [UInt8]? { items.get(ItemName.bytes(name)) }
 
     /// Sets an item; setting an equal value changes nothing.
@@ -46,8 +46,8 @@ public struct KeyedState<State: ProjectionState>: ~Copyable {
 
     /// Asks the runner to fold this key again in canonical order; only allowed under `FoldLaw.any`.
     ///
-    /// Use it for the rare event whose outcome depends on its position among the events already
-    /// folded. A fold that runs in canonical order must not call it.
+    /// Call this method for a rare event whose effect depends on its position among the events
+    /// already folded. A fold under `FoldLaw.canonical` must not call it.
     public mutating func requestRefold() { wantsRefold = true }
 }
 

@@ -1,11 +1,11 @@
 internal import TapedeckModel
 
-/// A list derived from the rows of another list: in a different order, aggregated, or dependent on
-/// the time.
+/// A list derived from the rows of another list, for example in a different order, aggregated, or
+/// dependent on the time.
 ///
-/// The rows are followed as in any list. When rows change, or at the `nextChangeAt` of the last
-/// result, the list is arranged again in memory without reading the tables, and the differences are
-/// reported.
+/// The rows are followed like those of any list. When rows change, or at the `nextChangeAt` of the
+/// last result, the list is arranged again in memory without reading the tables, and the
+/// differences are reported.
 public protocol LiveArrangement<Entry>: Sendable {
     /// The list that provides the rows.
     associatedtype Rows: LiveQuery
@@ -14,26 +14,26 @@ public protocol LiveArrangement<Entry>: Sendable {
     /// The identity of an entry.
     associatedtype Subject: Hashable
 
-    /// Returns the list of rows to arrange at a given time; the tables must be the same at every
-    /// time.
+    /// Returns the list of rows to arrange at a given time; its tables must not depend on the time.
     ///
-    /// Called at the start and at each `nextChangeAt`, including a time that has already passed.
-    /// The returned rows are read and compared with the previous ones.
+    /// The method is called at the start and at each `nextChangeAt`, even if that time has already
+    /// passed. The returned rows are read and compared with the previous rows.
     ///
     /// - Parameter now: The time in milliseconds since 1970.
     func rows(at now: Int64) -> Rows
-    /// The rows elsewhere that determine which rows are arranged; empty by default.
+    /// The other rows that determine which rows are arranged; empty by default.
     var basis: [RowRange] { get }
     /// Returns the list of rows to arrange if it depends on views; called with `rows(at:)` and
     /// whenever rows in `basis` change.
     ///
-    /// Rows that were in the previous list keep their entries. If it throws `.signInRequired`, the
-    /// list is empty and `LiveState.failures` contains the reason. Returns `rows(at:)` by default.
+    /// Rows that were in the previous list keep their entries. If the method throws
+    /// `.signInRequired`, the list is empty and `LiveState.failures` contains the reason. By
+    /// default, the method returns `rows(at:)`.
     func rows(at now: Int64, from views: Views) throws -> Rows
     /// Arranges rows.
     ///
     /// - Parameters:
-    ///   - rows: The rows in their order.
+    ///   - rows: The rows, in the order of the list.
     ///   - hasMore: Whether there are more rows after the limit of `rows(at:)`.
     ///   - now: The time in milliseconds since 1970.
     func arranged(_ rows: [Rows.Entry], hasMore: Bool, at now: Int64) -> LiveArranged<Entry>
@@ -52,7 +52,7 @@ extension LiveArrangement {
 public struct LiveArranged<Entry: Hashable & Sendable>: Sendable {
     /// The entries of the list.
     public var entries: [Entry]
-    /// Whether there are entries after the last.
+    /// Whether there are more entries after the last one.
     public var hasMore: Bool
     /// The time at which the list may change without new events, in milliseconds since 1970; nil
     /// for never.
@@ -64,7 +64,7 @@ public struct LiveArranged<Entry: Hashable & Sendable>: Sendable {
     }
 }
 
-/// The state of a followed arranged list: its rows, and the entries last reported.
+/// The state of a followed arranged list: its rows and the last reported entries.
 final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
     private let arrangement: Arrangement
     private let rows: LiveRows<Arrangement.Rows>
@@ -111,7 +111,8 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
         guard isStale else { return }
         var arranged = arranged(at: now)
         if let time = arranged.nextChangeAt, time <= now {
-            // Rows that just arrived belong to a time already past; read them for the present.
+            // The rows that just arrived belong to a time that has passed; read the rows for the
+            // present.
             try turn([], at: now, views)
             _ = rows.takeChanges()
             arranged = self.arranged(at: now)
@@ -127,7 +128,7 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
             ? arrangement.arranged(rows.list, hasMore: rows.hasMore, at: now) : LiveArranged([])
     }
 
-    /// - Parameter changes: The changes of the current rows; nil if some are unknown.
+    /// - Parameter changes: The changes to the current rows; nil if some changes are unknown.
     private func turn(_ changes: [[RowChange]]?, at now: Int64, _ views: Views) throws {
         do {
             let query = try arrangement.rows(at: now, from: views)
@@ -156,7 +157,8 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
 }
 
 extension LiveChange {
-    /// Returns the changes between two lists; entries that keep their relative order are not moved.
+    /// Returns the changes that lead from one list to another; entries that keep their relative
+    /// order are not moved.
     static func changes<Subject: Hashable>(
         from old: [Entry], to new: [Entry], by subject: (Entry) -> Subject
     ) -> [LiveChange] {
@@ -164,7 +166,7 @@ extension LiveChange {
         var changes: [LiveChange] = []
         let places = Dictionary(
             new.enumerated().map { (subject($1), $0) }, uniquingKeysWith: { first, _ in first })
-        // The new indexes of the entries in both lists, in the old order.
+        // The new indexes of the entries that are in both lists, in their old order.
         var order: [Int] = []
         var before: [Int: Entry] = [:]
         for (index, entry) in old.enumerated().reversed() {
@@ -198,7 +200,8 @@ extension LiveChange {
 
     /// Returns the longest increasing subsequence of distinct numbers.
     private static func longestRise(_ numbers: [Int]) -> Set<Int> {
-        // For each length, the index of the lowest number that ends a subsequence of that length.
+        // For each length, the index of the lowest number with which a subsequence of that length
+        // ends.
         var ends: [Int] = []
         var previous: [Int?] = []
         for (index, number) in numbers.enumerated() {

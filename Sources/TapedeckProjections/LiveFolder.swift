@@ -4,7 +4,7 @@ internal import TapedeckLog
 
 /// The result of folding the keys of a batch.
 struct LiveChanges: Sendable {
-    /// The changes of each driver's projection; nil if nothing has changed.
+    /// The changes to each driver's projection; nil if nothing has changed.
     var projections: [ProjectionChanges?]
     var diffs = DiffBatch()
 
@@ -13,7 +13,7 @@ struct LiveChanges: Sendable {
 
 /// Folds the keys of a batch, one by one, into their stored state in a views file.
 ///
-/// Use it on one thread. It writes nothing, and nothing else writes in its transaction.
+/// A folder is used by one thread. It writes nothing, and nothing else writes in its transaction.
 final class LiveFolder {
     private let log: EventLog
     private let file: ViewsFile
@@ -21,8 +21,8 @@ final class LiveFolder {
     private let batch: FoldBatch
     private let views: TransactionAlias
     private let items: LiveItems
-    // Functions that receive these never call back into the folder, so checks for overlapping
-    // access would only cost time for every key.
+    // Functions that receive these variables never call back into the folder, so checks for
+    // overlapping access would only cost time for every key.
     @exclusivity(unchecked) private var output = KeyOutput()
     @exclusivity(unchecked) private(set) var changes: LiveChanges
 
@@ -56,7 +56,7 @@ final class LiveFolder {
     ///
     /// - Parameters:
     ///   - events: The events in canonical order.
-    ///   - isDirty: Whether earlier events have moved or no longer count.
+    ///   - isDirty: Whether earlier events have a different order or no longer count.
     func fold(
         _ tag: UnsafeRawBufferPointer, _ events: [EventReference], isDirty: Bool
     ) throws {
@@ -108,7 +108,7 @@ final class LiveFolder {
             output.removeAll()
             try refold(key, isDirty: isDirty, changes)
             try items.check()
-            // Must follow the refold, which clears the output when the fold rejects an event.
+            // This must follow the refold, which clears the output when the fold rejects an event.
             if let stored {
                 try key.driver.rows(key: key.tag, stored: stored, into: &output.rowsBefore)
             }
@@ -148,7 +148,7 @@ final class LiveFolder {
         }
     }
 
-    /// Writes the changed items, and adds their rows to the rows before and after.
+    /// Writes the changed items, and adds their rows to the rows before and after the fold.
     private func writeItems(_ key: Key, _ changes: ProjectionChanges) throws {
         let driver = key.driver
         try items.forEachChange { name, before, after in
@@ -180,7 +180,7 @@ final class LiveFolder {
         }
     }
 
-    /// Returns whether all events come after the one that froze the key, and therefore have no
+    /// Returns whether all events come after the event that froze the key, and therefore have no
     /// effect.
     private func comeBehindPoison(_ key: Key) throws -> Bool {
         guard let first = key.firstEvent,
@@ -239,7 +239,8 @@ final class LiveFolder {
 
     // MARK: - In-key checkpoints
 
-    /// Keeps the last of the existing and the new checkpoints; the new ones are later.
+    /// Adds new checkpoints, which are later than the existing ones, and keeps only the latest of
+    /// all.
     private func write(
         _ fresh: [(order: FoldOrder, row: [UInt8])], behind held: [[UInt8]], _ key: Key,
         _ changes: ProjectionChanges

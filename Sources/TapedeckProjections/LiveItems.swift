@@ -2,8 +2,8 @@ internal import TapedeckLMDB
 
 /// The items of a key as seen by a fold: the stored items, overlaid with the changes of the fold.
 ///
-/// Writes nothing: `forEachChange` lists the changes. A fold that fails halfway is undone by
-/// calling `begin` again.
+/// It writes nothing; `forEachChange` lists the changes. To undo a fold that fails halfway, call
+/// `begin` again.
 final class LiveItems: ItemStore {
     private let transaction: TransactionAlias
     private var table: Table?
@@ -12,7 +12,9 @@ final class LiveItems: ItemStore {
     private var keyCount = 0
     private let written = MemoryItems()
     private var removed: Set<[UInt8]> = []
-    /// The last lookups, with values in place: a fold reads most items before it changes them.
+    /// The recent lookups, remembered because a fold reads most items before it changes them.
+    ///
+    /// The values point into the memory map of the file.
     private var known: [(name: [UInt8], value: UnsafeRawBufferPointer?)] = []
     /// The maximum number of remembered lookups, which are searched linearly.
     private static let knownMax = 8
@@ -26,7 +28,7 @@ final class LiveItems: ItemStore {
 
     /// Starts with a new key and forgets the previous one.
     ///
-    /// - Parameter isNew: Whether the key has no stored items, which skips all lookups.
+    /// - Parameter isNew: Whether the key has no stored items; if true, no lookups are made.
     func begin(_ table: Table, _ key: ViewKey, isNew: Bool) {
         self.table = isNew ? nil : table
         place.removeAll(keepingCapacity: true)
@@ -45,7 +47,7 @@ final class LiveItems: ItemStore {
         self.isFromNothing = isFromNothing
     }
 
-    /// Throws the first LMDB error of the fold, if any.
+    /// Throws the first LMDB error of the fold if there was one.
     func check() throws {
         guard let failure else { return }
         self.failure = nil
@@ -61,8 +63,8 @@ final class LiveItems: ItemStore {
         }
     }
 
-    /// Calls `body` with the table and the key of an item in it; returns nil if the key has no
-    /// stored items.
+    /// Calls `body` with the table and the key under which it stores an item; returns nil if the
+    /// projection's key has no stored items.
     @inline(__always)
     private func lookUp<R>(
         _ name: some Collection<UInt8>, _ body: (Table, [UInt8]) throws -> R?
@@ -180,7 +182,7 @@ final class LiveItems: ItemStore {
         }
     }
 
-    /// Marks the stored items that the fold has not set again as removed.
+    /// Marks stored items as removed if the fold has not set them again.
     private func removeStored() throws {
         _ = try lookUp([]) { table, start -> Void? in
             let cursor = try transaction.cursor(table)
@@ -195,7 +197,7 @@ final class LiveItems: ItemStore {
     }
 }
 
-/// Computes bounds of key ranges.
+/// A namespace for computing the bounds of key ranges.
 enum KeyRange {
     /// Returns the lowest key above all keys with the prefix; nil if there is none.
     static func upper(of prefix: [UInt8]) -> [UInt8]? {

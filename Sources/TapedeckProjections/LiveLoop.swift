@@ -3,28 +3,30 @@ internal import Synchronization
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// The source of a loop: a list that knows its last state and applies changes.
+/// The source of a loop: a list that keeps its last reported entries and applies changes to them.
 protocol LiveSource<Entry>: AnyObject {
     /// The type of the entries.
     associatedtype Entry: Hashable & Sendable
 
-    /// The rows to follow; the tables must be the same at every time.
+    /// The rows to follow; their tables must not depend on the time.
     var ranges: [RowRange] { get }
     /// The projections that must be up to date.
     var projections: [any Projection] { get }
-    /// The systems of the remotes whose observations it shows.
+    /// The systems of the remotes whose observations the list shows.
     var systems: [String] { get }
-    /// Whether there are entries after the last.
+    /// Whether there are more entries after the last one.
     var hasMore: Bool { get }
     /// The problems that affect the list.
     var failures: [LiveFailure] { get }
     /// The time at which the list changes without new events, in milliseconds since 1970.
     var nextChangeAt: Int64? { get }
 
-    /// Applies the changes of commits and the passage of time; if it throws, repeating the call
-    /// with the same changes completes the update.
+    /// Applies the changes made by commits and by the passage of time.
     ///
-    /// - Parameter changes: The changes in the tables of each range; nil if some are unknown.
+    /// If the call throws, repeating it with the same changes completes the update.
+    ///
+    /// - Parameter changes: The changes in the tables of each range; nil if some changes are
+    ///   unknown.
     func take(_ changes: [[RowChange]]?, at now: Int64, _ views: Views) throws
     /// Returns the changes since the last call.
     func takeChanges() -> [LiveChange<Entry>]
@@ -38,7 +40,7 @@ extension LiveSource {
 
 /// The result of an update.
 enum LiveLook<Entry: Hashable & Sendable>: Sendable {
-    /// Tables are being built first.
+    /// Tables must be built first; the update reports the progress.
     case loading(LiveUpdate<Entry>)
     /// The update is complete; nil if nothing changed.
     case done(LiveUpdate<Entry>?)
@@ -59,7 +61,7 @@ package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
     /// The state last reported.
     private var state = LiveState()
     private var retry = LiveRetry()
-    /// All current problems, and the subset that concerns the list.
+    /// All current problems, and the problems that concern the list.
     private var troubles: (all: [LiveTrouble], shown: [LiveTrouble]) = ([], [])
 
     init(
@@ -202,7 +204,7 @@ package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
     }
 }
 
-/// A problem with a key, or with everything from a remote.
+/// A problem with one key, or with everything from a remote.
 private enum LiveTrouble: Hashable {
     case frozen(FrozenKey)
     case waiting(RemoteWait)
@@ -214,7 +216,7 @@ private enum LiveTrouble: Hashable {
         }
     }
 
-    /// The projection that contains the key; nil if it can be in any.
+    /// The projection that contains the key; nil if any projection may contain it.
     var projection: String? {
         if case .frozen(let frozen) = self { frozen.projection } else { nil }
     }
@@ -247,7 +249,7 @@ private struct LiveRetry {
     }
 }
 
-/// The build progress last reported; several threads report it often and out of order.
+/// The last reported progress of a build, which several threads report often and out of order.
 private final class LiveProgress: Sendable {
     private struct Told {
         var phase = ""

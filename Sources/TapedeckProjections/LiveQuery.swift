@@ -2,8 +2,8 @@ public import TapedeckModel
 
 /// A list that can be followed: the first rows of some ranges, each turned into an entry.
 ///
-/// The list is read once. After that, each commit reports the rows it changed, and only their
-/// entries are rebuilt; see `ProjectionRunner.live`.
+/// The list is read once. After that, each commit reports the rows it changed, and only the entries
+/// of these rows are rebuilt; see `ProjectionRunner.live`.
 ///
 /// ```swift
 /// struct Shelf: LiveQuery {
@@ -23,15 +23,15 @@ public protocol LiveQuery<Entry>: Sendable {
 
     /// The ranges of rows in the list, at most 32.
     var lists: [RowRange] { get }
-    /// The order of rows from different ranges; one range after another by default.
+    /// The order of rows from different ranges; by default, one range follows another.
     var order: LiveOrder { get }
-    /// Additional rows elsewhere that entries are built from; empty by default.
+    /// The other rows from which entries are built; empty by default.
     var details: [RowRange] { get }
     /// The projections that `entry` reads besides those of `lists` and `details`; empty by default.
     var dependencies: [any Projection] { get }
     /// The former name of `dependencies`; queries that still implement it work as before.
     var others: [any Projection] { get }
-    /// The maximum number of rows, counted from the first.
+    /// The maximum number of rows in the list.
     var limit: Int { get }
     /// The systems of the remotes whose observations the list shows; empty by default.
     ///
@@ -47,7 +47,7 @@ public protocol LiveQuery<Entry>: Sendable {
     /// Builds the entry of a row.
     ///
     /// - Parameters:
-    ///   - list: The index in `lists` of the range of the row.
+    ///   - list: The index in `lists` of the range that contains the row.
     ///   - now: The time in milliseconds since 1970.
     ///   - views: The views at the commit being reported.
     func entry(
@@ -57,7 +57,7 @@ public protocol LiveQuery<Entry>: Sendable {
 
 /// The order of rows from several ranges.
 public enum LiveOrder: Hashable, Sendable {
-    /// All rows of the first range, then of the next.
+    /// All rows of the first range, then all rows of the next range, and so on.
     case concatenated
     /// By key, ignoring the given number of leading bytes, which are the same for all keys of a
     /// range.
@@ -73,11 +73,11 @@ public enum LiveOrder: Hashable, Sendable {
 }
 
 extension LiveQuery {
-    /// One range after another.
+    /// `LiveOrder.concatenated`.
     public var order: LiveOrder { .concatenated }
     /// Empty.
     public var details: [RowRange] { [] }
-    /// The projections of `others`, which is the former name.
+    /// The value of `others`, the former name of this property.
     public var dependencies: [any Projection] { others }
     /// Empty.
     public var others: [any Projection] { [] }
@@ -92,14 +92,14 @@ extension LiveQuery {
     }
 }
 
-/// An entry, its next change, and the keys it is built from.
+/// An entry, the time of its next change, and the keys from which it is built.
 public struct LiveEntry<Entry: Hashable & Sendable>: Sendable {
     /// The entry.
     public var entry: Entry
     /// The time at which the entry changes without new events, in milliseconds since 1970; nil for
     /// never.
     public var nextChangeAt: Int64?
-    /// The keys that the entry is built from, if they are in ranges made with
+    /// The keys from which the entry is built, as far as they are in ranges created by
     /// `RowRange.init(keysOf:itemsWith:)`.
     public var keys: [Tag]
 
@@ -109,7 +109,7 @@ public struct LiveEntry<Entry: Hashable & Sendable>: Sendable {
     }
 }
 
-/// A change of a list; indexes refer to the list after all previous changes have been applied.
+/// A change to a list; indexes refer to the list after all previous changes have been applied.
 public enum LiveChange<Entry: Hashable & Sendable>: Hashable, Sendable {
     /// An entry was removed.
     case removed(at: Int)
@@ -121,14 +121,16 @@ public enum LiveChange<Entry: Hashable & Sendable>: Hashable, Sendable {
     case updated(Entry, at: Int)
 }
 
-/// The changes of a list since the last update.
+/// The changes to a list since the last update.
 public struct LiveUpdate<Entry: Hashable & Sendable>: Hashable, Sendable {
     /// The changes in order; the first update inserts all entries.
     public var changes: [LiveChange<Entry>]
     /// Whether there are rows after the `limit`.
     public var hasMore: Bool
-    /// The time at which an entry changes without new events, in milliseconds since 1970; an update
-    /// follows then.
+    /// The time at which an entry changes without new events, in milliseconds since 1970; nil for
+    /// never.
+    ///
+    /// An update follows at that time.
     public var nextChangeAt: Int64?
     /// The state of the list apart from its entries, at the time of the update.
     public var state = LiveState()

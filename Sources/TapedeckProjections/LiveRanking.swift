@@ -3,23 +3,23 @@ package import TapedeckModel
 /// A list ordered by a property of its entries, such as the quality of a match.
 ///
 /// Entries are built from states and items. Only entries affected by a commit are looked up again.
-/// Further rows are read only when entries move up from beyond the limit.
+/// Other entries are read only when they move up from beyond the limit.
 package protocol LiveRanking<Entry>: Sendable {
     /// The type of the entries.
     associatedtype Entry: Hashable & Sendable
     /// The position of an entry in the order.
     associatedtype Place: Comparable
 
-    /// The projections whose states and items it uses; see `Projection.statesAreFollowed` and
+    /// The projections whose states and items the list uses; see `Projection.statesAreFollowed` and
     /// `followedItems`.
     var projections: [any Projection] { get }
-    /// The systems of the remotes whose observations it shows.
+    /// The systems of the remotes whose observations the list shows.
     var systems: [String] { get }
-    /// The maximum number of entries, counted from the first.
+    /// The maximum number of entries in the list.
     var limit: Int { get }
 
-    /// Returns the parts whose entries may change when some parts have changed; nil if the whole
-    /// list must be read again.
+    /// Returns the parts whose entries may change when the given parts have changed; nil if the
+    /// whole list must be read again.
     func parts(touchedBy changed: Set<LivePart>, _ views: Views) throws -> Set<LivePart>?
     /// Returns the entries of a part.
     func entries(of part: LivePart, _ views: Views) throws -> [LiveRanked<Place, Entry>]
@@ -31,7 +31,7 @@ package protocol LiveRanking<Entry>: Sendable {
     func subject(of entry: Entry) -> [String?]
 }
 
-/// A part that a ranked list is built from: the state of a key, or one of its items.
+/// A part from which a ranked list is built: the state of a key, or one of its items.
 package struct LivePart: Hashable, Sendable {
     /// The index of the projection in `projections`.
     package var index: Int
@@ -44,7 +44,7 @@ package struct LivePart: Hashable, Sendable {
     }
 }
 
-/// An entry of a ranked list, with its position and the part it is built from.
+/// An entry of a ranked list, with its position and the part from which it is built.
 package struct LiveRanked<Place: Comparable, Entry> {
     package let place: Place
     package let part: LivePart
@@ -55,7 +55,7 @@ package struct LiveRanked<Place: Comparable, Entry> {
     }
 }
 
-/// The entries of a followed ranked list, as last reported.
+/// The last reported entries of a followed ranked list.
 final class RankedRows<Ranking: LiveRanking>: LiveSource {
     typealias Entry = Ranking.Entry
     private typealias Ranked = LiveRanked<Ranking.Place, Entry>
@@ -85,7 +85,7 @@ final class RankedRows<Ranking: LiveRanking>: LiveSource {
         guard !touched.isEmpty else { return }
         var kept = list.filter { !touched.contains($0.part) }
         for ranked in try touched.flatMap({ try ranking.entries(of: $0, views) }) {
-            // Entries after the last are read when they move up.
+            // Entries beyond the limit are read when they move up.
             guard !hasMore || list.last.map({ ranked.place < $0.place }) ?? false else { continue }
             kept.insert(ranked, at: kept.firstIndex { ranked.place < $0.place } ?? kept.count)
         }

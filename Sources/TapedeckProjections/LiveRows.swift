@@ -1,10 +1,11 @@
 internal import TapedeckModel
 
-/// The rows of a followed list, as last reported.
+/// The last reported rows of a followed list.
 ///
-/// Finds changed rows by binary search, so an update costs only the rows it affects, whatever the
-/// size of the list. Each change is noted as it is made: if a read fails in between, the notes are
-/// kept, and repeating the call with the same changes completes the update.
+/// Changed rows are found by binary search, so the cost of an update depends on the number of rows
+/// it affects, and only slightly on the size of the list. Each change is noted as it is made. If a
+/// read fails in between, the notes are kept, and repeating the call with the same changes
+/// completes the update.
 final class LiveRows<Query: LiveQuery>: LiveSource {
     typealias Entry = Query.Entry
 
@@ -13,7 +14,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         let place: [UInt8]
         let subject: [UInt8]
         var made: LiveEntry<Query.Entry>
-        /// The keys that the entry was last built from.
+        /// The keys from which the entry was last built.
         var keys: [[UInt8]] = []
 
         init(_ place: [UInt8], _ subject: [UInt8], _ made: LiveEntry<Query.Entry>) {
@@ -27,7 +28,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
     private var bySubject: [[UInt8]: Placed] = [:]
     /// The entries that change with time.
     private var timed: [[UInt8]: Placed] = [:]
-    /// The identities of the entries built from a key.
+    /// The identities of the entries built from each key.
     private var byKey: [[UInt8]: Set<[UInt8]>] = [:]
     private(set) var hasMore = false
     /// The changes that have not been reported yet.
@@ -76,7 +77,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         }
         return isOf(range, rows)
             || keys(of: rows, in: range).contains { key in
-                // A row that may affect every entry affects the list unless it is empty.
+                // A row that may affect every entry affects the list unless the list is empty.
                 query.subject(ofDetail: key, in: index).map { bySubject[$0] != nil }
                     ?? !entries.isEmpty
             }
@@ -97,9 +98,10 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         return rows.keys(in: range.table).compactMap(range.key(ofChanged:))
     }
 
-    /// Switches to other ranges of the same tables; rows in both keep their entries.
+    /// Switches to other ranges of the same tables; rows in both the old and the new ranges keep
+    /// their entries.
     ///
-    /// - Parameter changes: The changes of the previous ranges; nil if some are unknown.
+    /// - Parameter changes: The changes to the previous ranges; nil if some changes are unknown.
     func turn(
         to query: Query, _ changes: [[RowChange]]?, at now: Int64, _ views: Views
     ) throws {
@@ -108,8 +110,8 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         try reread(keeping: changes != nil, at: now, views)
     }
 
-    /// Reads the whole list: initially, after a switch to other ranges, or if some changes are
-    /// unknown.
+    /// Reads the whole list, which is needed at the start, after a switch to other ranges, and if
+    /// some changes are unknown.
     ///
     /// - Parameter keeping: Whether existing entries are still correct.
     private func reread(keeping: Bool = false, at now: Int64, _ views: Views) throws {
@@ -126,13 +128,13 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
             }
         }
         let held = hasMore
-        // All rows just read belong to the list, including rows after its last known one.
+        // All the rows just read belong to the list, even if they come after its previous last row.
         hasMore = false
         defer { hasMore = hasMore || held }
         try take(touched, stale: [], at: now, views)
     }
 
-    /// Applies the changes of commits.
+    /// Applies the changes made by commits.
     ///
     /// - Parameters:
     ///   - lists: The changes in the tables of `lists`.
@@ -176,8 +178,9 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
     // MARK: - Changes
 
     /// - Parameters:
-    ///   - touched: The positions that changed, with their current values; nil if the row is gone.
-    ///   - stale: The entries whose details have changed or whose time has come.
+    ///   - touched: The positions that changed, with the current value of the row at each; nil if
+    ///     the row is gone.
+    ///   - stale: The entries whose details have changed or whose `nextChangeAt` has passed.
     private func take(
         _ touched: [[UInt8]: [UInt8]?], stale: [Placed], at now: Int64, _ views: Views
     ) throws {
@@ -229,7 +232,8 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
 
     /// Reads the rows that move up from beyond the limit.
     ///
-    /// - Parameter hasLost: Whether rows were removed, possibly the last one beyond the limit.
+    /// - Parameter hasLost: Whether rows were removed, possibly including the last row beyond the
+    ///   limit.
     private func fill(hasLost: Bool, at now: Int64, _ views: Views) throws {
         guard hasMore, hasLost || entries.count < query.limit else { return }
         let wanted = query.limit - entries.count
@@ -294,7 +298,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
 
     // MARK: - Places
 
-    /// Returns the position of a row of a list among all rows.
+    /// Returns the position, among the rows of all lists, of the row with a key in one list.
     private func place(_ key: [UInt8], in list: Int) -> [UInt8] {
         switch query.order {
         case .concatenated: [UInt8(list)] + key
@@ -312,7 +316,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         }
     }
 
-    /// Returns the key in `list` that corresponds to a position in merged lists.
+    /// Returns the key in a list that corresponds to a position among merged lists.
     private func key(behind place: [UInt8], in list: Int) -> [UInt8] {
         guard case .merged(let count) = query.order else { return [] }
         return Array((query.lists[list].lower?.bytes ?? []).prefix(count)) + place.dropLast()
@@ -339,7 +343,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
 
     // MARK: - Rows
 
-    /// Returns the rows after a position; their keys are positions.
+    /// Returns the rows after a position, with their positions as keys.
     private func rows(after place: [UInt8]?, limit: Int, _ views: Views) throws -> [Row] {
         var found: [Row] = []
         switch query.order {
@@ -352,7 +356,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         case .merged:
             for list in query.lists.indices {
                 let key = place.map { self.key(behind: $0, in: list) }
-                // If keys are equal, the rows of later lists follow.
+                // Rows of later lists with an equal key come after this position.
                 if let place, let key, list > Int(place.last ?? 0),
                     let equal = try query.lists[list].row(at: key, views)
                 {
@@ -381,10 +385,10 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
 }
 
 extension RowChange {
-    /// The keys at which something has changed.
+    /// The keys whose rows have changed.
     var keys: [[UInt8]] { removedKeys + (row.map { [$0.key] } ?? []) }
 
-    /// The key at which there is no longer a row.
+    /// The keys at which there is no longer a row.
     fileprivate var removedKeys: [[UInt8]] {
         switch self {
         case .removed(let key): [key]

@@ -2,21 +2,21 @@ public import TapedeckModel
 
 /// The state of a list apart from its entries.
 ///
-/// A list keeps its entries, whatever its state.
+/// A list keeps its entries in every state.
 public struct LiveState: Hashable, Sendable {
-    /// The progress of building missing or outdated tables; nil if they are ready.
+    /// The progress of building missing or outdated tables; nil if the tables are ready.
     ///
-    /// Reported before the wait and after each percent of a phase. Never reported for logs with
-    /// fewer than `loadingEventsMin` events, because their tables are built almost at once.
+    /// The progress is reported before the build and after each percent of a phase. It is never
+    /// reported for logs with fewer than `loadingEventsMin` events, because their tables are built
+    /// almost at once.
     public var loading: RebuildProgress?
     /// The problems that affect the list.
     public var failures: [LiveFailure]
 
-    /// The time of the next retry, in milliseconds since 1970; nil if nothing is retried
-    /// automatically.
+    /// The time of the next retry, in milliseconds since 1970; nil if there is no automatic retry.
     public var retryAt: Int64? { failures.compactMap(\.retryAt).min() }
 
-    /// The minimum number of events in the log for progress to be reported; the tables of smaller
+    /// The minimum number of events in a log for which progress is reported; the tables of smaller
     /// logs are built within 0.1 s.
     public static let loadingEventsMin: UInt64 = 10_000
     /// The maximum number of reported failures.
@@ -32,11 +32,11 @@ public struct LiveState: Hashable, Sendable {
 public struct LiveFailure: Hashable, Sendable {
     /// The error code.
     ///
-    /// It is `.frozen` if a fold rejected an event of a key in the list. If the list could not be
-    /// read, it is the code of the error, such as `.damaged` or `.diskFull`. If the store waits for
-    /// a remote, it is the reason, such as `.offline`.
+    /// If a fold rejected an event of a key in the list, the code is `.frozen`. If the list could
+    /// not be read, it is the code of the read error, such as `.damaged` or `.diskFull`. If the
+    /// store waits for a remote, it is the reason for waiting, such as `.offline`.
     public var code: ErrorCode
-    /// The cause and the affected object.
+    /// A message that describes the cause and the affected object.
     public var message: String
     /// The suggested remedy.
     public var hint: String?
@@ -81,7 +81,7 @@ extension LiveFailure {
         self.init(
             .frozen,
             "\(frozen.key) is frozen in \(frozen.projection) at event \(frozen.event): \(frozen.reason)",
-            hint: "it keeps its last valid state; upgrade the program or fix the projection",
+            hint: "the key keeps its last valid state; upgrade the program or fix the projection",
             projection: frozen.projection, key: frozen.key, event: frozen.event)
     }
 
@@ -93,7 +93,7 @@ extension LiveFailure {
     }
 }
 
-/// Provides lists with the state of the remotes whose observations they show.
+/// A source of the pending waits for remotes, for lists that show observations from them.
 package protocol LiveRemotes: Sendable {
     /// The projection that lists the remotes.
     var projection: any Projection { get }
@@ -106,7 +106,7 @@ package protocol LiveRemotes: Sendable {
 package struct RemoteWait: Hashable, Sendable {
     /// The name of the remote.
     package var remote: String
-    /// The key that waits; nil for everything from the remote.
+    /// The key whose data is delayed; nil for everything from the remote.
     package var key: Tag?
     package var reason: ErrorCode
     package var message: String

@@ -3,8 +3,9 @@ internal import TapedeckLMDB
 
 /// The views files that this process has open.
 ///
-/// LMDB breaks if a process opens a file twice: closing one environment drops the locks of both.
-/// Runners that use the same file therefore share its environment, and the last one closes it.
+/// A process must not open an LMDB file twice, because closing one of the two environments drops
+/// the locks of both. Runners that use the same file therefore share its environment, and the last
+/// runner closes it.
 final class OpenViews: @unchecked Sendable {
     static let shared = OpenViews()
 
@@ -46,7 +47,7 @@ final class OpenViews: @unchecked Sendable {
         return (environment, place)
     }
 
-    /// Releases a file; the last user closes it after the transactions in it have ended.
+    /// Releases a file; the last user closes the file after its transactions have ended.
     func close(_ place: Place) {
         condition.lock()
         entries[place]?.users -= 1
@@ -68,8 +69,8 @@ final class OpenViews: @unchecked Sendable {
         condition.lock()
         defer { condition.unlock() }
         if let place = OpenViews.place(path), entries[place] != nil { return true }
-        // Only if this process does not have it open: closing a descriptor of the lock file drops
-        // its locks.
+        // This is safe only because this process does not have the file open: closing a descriptor
+        // of the lock file drops the process's locks on it.
         let file = Foundation.open(path + "-lock", O_RDWR | O_CLOEXEC)
         guard file >= 0 else { return false }
         defer { _ = Foundation.close(file) }

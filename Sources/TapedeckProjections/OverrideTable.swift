@@ -2,8 +2,8 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// The events whose stamp or acceptance has changed since they were recorded; few enough to hold in
-/// memory.
+/// The events whose stamp or acceptance has changed since they were recorded; there are few enough
+/// to hold in memory.
 struct OverrideTable: Sendable {
     /// The number of the last change that was read.
     private(set) var last: UInt64 = 0
@@ -18,7 +18,7 @@ struct OverrideTable: Sendable {
         self = table
     }
 
-    /// Reads the changes up to the transaction, so that the table matches it.
+    /// Reads new changes, so that the table matches the transaction's view of the log.
     mutating func update(
         _ log: EventLog, _ transaction: borrowing some Readable & ~Copyable
     ) throws {
@@ -27,7 +27,8 @@ struct OverrideTable: Sendable {
         self.last = last
     }
 
-    /// Returns the agreed stamp of an event and whether it was refused; nil if neither has changed.
+    /// Returns the effective stamp of an event and whether the event was refused; nil if neither
+    /// has changed.
     @inline(__always)
     func row(_ position: UInt64) -> (stamp: Stamp, isRefused: Bool)? {
         rows.isEmpty ? nil : rows[position]

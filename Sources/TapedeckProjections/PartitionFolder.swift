@@ -8,7 +8,7 @@ struct PartitionOutput: @unchecked Sendable {
     struct Part {
         let states = RowBatch()
         let items = RowBatch()
-        /// Sorted by row key.
+        /// The rows, sorted by row key.
         var rows = RowBatch()
         let checkpoints = RowBatch()
         var frozen: [(key: [UInt8], info: FrozenKey)] = []
@@ -30,27 +30,27 @@ struct PartitionOutput: @unchecked Sendable {
     var byteCount: Int { parts.reduce(0) { $0 + $1.byteCount } }
 }
 
-/// Folds the keys of one partition after another; each worker has its own folder.
+/// Folds the keys of partitions, one partition at a time; each worker has its own folder.
 final class PartitionFolder {
     private let log: EventLog
     private let routing: Routing
     private let admission: EventAdmission
     private let items = MemoryItems()
-    // A folder belongs to one thread, and functions that receive these never call back into it, so
-    // checks for overlapping access would only cost time for every key.
+    // A folder belongs to one thread, and functions that receive these variables never call back
+    // into it, so checks for overlapping access would only cost time for every key.
     @exclusivity(unchecked) private var order: EntryOrder
     @exclusivity(unchecked) private var events: [EventReference] = []
     @exclusivity(unchecked) private var folded = KeyOutput()
     /// The receiver of the results.
     private let handover: OrderedHandover<PartitionOutput>
 
-    /// The number of bytes of one projection at which a part is handed over, because a key can have
-    /// many items.
+    /// The size in bytes above which a projection's unfinished output is handed over, because a key
+    /// can have many items.
     private let partBytesMax: Int
 
-    /// The number of events above which the buffer is released after a key.
+    /// The number of events in a key above which the event buffer is released afterwards.
     private static let eventsKeptMax = 1 << 14
-    /// The number of entries to prefetch from memory.
+    /// The number of entries by which records are prefetched ahead of use.
     private static let prefetchedCount = 12
 
     init(
@@ -72,8 +72,8 @@ final class PartitionFolder {
         var output = PartitionOutput(number, drivers: routing.drivers.count)
         var start = 0
         while start < entries.count {
-            // Each transaction has a limited number of lookups, so it does not pin old pages for
-            // long.
+            // Each transaction makes a limited number of lookups, so that it does not pin old pages
+            // for long.
             let from = start
             start = try log.read { transaction in
                 let records = RecordSource(
@@ -105,7 +105,7 @@ final class PartitionFolder {
         handover.put(output.number, output, byteCount: byteCount, isLast: isLast)
     }
 
-    /// Folds the keys with one hash, nearly always a single key.
+    /// Folds the keys that have the same hash; nearly always, this is a single key.
     private func foldGroup(
         _ range: Range<Int>, of entries: UnsafeBufferPointer<PartitionEntries.Entry>,
         _ records: RecordSource, into output: inout PartitionOutput
@@ -176,7 +176,7 @@ final class PartitionFolder {
         }
     }
 
-    /// Hands over the current output if a projection has exceeded its budget.
+    /// Hands over the current output if it exceeds the budget for a projection.
     private func keepBudget(_ index: Int, _ output: inout PartitionOutput) {
         guard output.parts[index].byteCount > partBytesMax else { return }
         put(output, isLast: false)
@@ -261,7 +261,7 @@ struct RecordSource {
 
     /// Returns the record at a place.
     ///
-    /// The checksum was verified when the place was noted.
+    /// The checksum was verified when the scan noted the place.
     @inline(__always)
     func record(at place: EventPlace) throws -> RecordView {
         guard let position = place.position else {

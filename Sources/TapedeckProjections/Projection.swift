@@ -1,12 +1,12 @@
 public import TapedeckModel
 
-/// A pure fold of events into rows, the tables that queries read.
+/// A pure fold of events into rows, which queries read from tables.
 ///
 /// A projection routes each event to its tags of one kind. Each such tag is a **key** with its own
 /// state. The runner passes the events of a key to the projection, which folds them into the state;
-/// the state yields rows. Folds use no clock, randomness or I/O, so equal events produce equal
-/// bytes on every machine. Two values of the same type with the same name, version and parameters
-/// are the same projection, so all their other properties must be equal too.
+/// the projection then derives rows from the state. Folds use no clock, randomness or I/O, so equal
+/// events produce equal bytes on every machine. Two values of one type with the same name, version
+/// and parameters are the same projection, so all their other properties must be equal, too.
 ///
 /// ```swift
 /// struct PagesPerPrinter: Projection {
@@ -29,34 +29,35 @@ public protocol Projection: Sendable {
     /// The state of a key.
     associatedtype State: ProjectionState
 
-    /// The name in `storectl replay NAME` and in digests.
+    /// The name of the projection, as used in `storectl replay NAME` and in digests.
     var name: String { get }
     /// The version; raise it whenever equal events would produce different rows.
     var version: Int { get }
-    /// The values that the fold depends on, besides its version, as one canonical text; empty if
-    /// none.
+    /// The values other than the version that the fold depends on, as one canonical string; empty
+    /// if there are none.
     var parameters: String { get }
     /// The kind of the tags that serve as keys.
     var tagKind: String { get }
     /// The Swift types of the events to fold; `FoldEvent.typeIndex` is an index into this list.
     ///
     /// The fold receives each payload in the newest schema of its type. Older payloads have passed
-    /// through `Event.upcasters`. Newer ones are kept but skipped until a program that knows their
-    /// schema folds them.
+    /// through `Event.upcasters`. Events with payloads in newer schemas are kept in the log; a
+    /// program that knows these schemas folds them later.
     var events: [any Event.Type] { get }
-    /// The names of the events to fold, in the order of `FoldEvent.typeIndex`; those of `events` by
-    /// default.
+    /// The names of the event types to fold, in the order of `FoldEvent.typeIndex`; by default, the
+    /// names of the types in `events`.
     ///
-    /// List names here to fold events that the program has no types for. Their payloads are passed
-    /// as recorded.
+    /// List names here to fold events for which the program has no Swift types. The fold receives
+    /// their payloads as recorded.
     var eventTypes: [EventType] { get }
-    /// The requirements of the fold on the order of a key's events.
+    /// The order in which the fold requires a key's events.
     var law: FoldLaw { get }
     /// The newest schema version that the fold can read, for events listed by name only.
     ///
-    /// Events with a newer version are kept but skipped until a program that knows it folds them.
+    /// Events with a newer version are kept in the log; a program that knows this version folds
+    /// them later.
     var schemaVersionMax: UInt16 { get }
-    /// A sentence on how events determine the state of a key; nil if none.
+    /// A sentence that explains how events determine the state of a key; nil if there is none.
     ///
     /// `storectl explain` prints it above the deciding events.
     var ruleText: String? { get }
@@ -65,32 +66,32 @@ public protocol Projection: Sendable {
 
     /// Folds one event into the state of its key.
     ///
-    /// If it throws, the key is frozen in its previous state and reported as such; other keys are
-    /// not affected.
+    /// If this method throws, the key is frozen in its previous state and reported as frozen; other
+    /// keys are not affected.
     func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws
 
-    /// Lists the rows of a state, for lookups in an order other than by key.
+    /// Adds the rows of a state, for reads in an order other than by key.
     ///
     /// The key of a row must be unique in its table across all keys, so end it with the key's own
-    /// name. If a key yields several rows with the same row key, the last one counts. Called once
-    /// per key and batch; the result must depend only on the state and the key.
+    /// name. If a key yields several rows with the same row key, the last one counts. The method is
+    /// called once per key and batch; its result must depend only on the state and the key.
     func rows(of state: State, key: Tag, into rows: inout RowSink)
 
-    /// Whether items yield rows too.
+    /// Whether items yield rows, too.
     var itemsYieldRows: Bool { get }
 
-    /// Lists the rows of one item, so that a key with very many rows costs only as much as a batch
-    /// touches.
+    /// Adds the rows of one item, so that for a key with very many rows, a batch costs only as much
+    /// as the items it changes.
     ///
-    /// Called only if `itemsYieldRows` is true. The rows belong to this item alone: neither the
-    /// state nor another item may yield a row with the same key. Throws if the bytes of the item
-    /// are invalid.
+    /// The method is called only if `itemsYieldRows` is true. The rows belong to this item alone:
+    /// neither the state nor another item may yield a row with the same key. Throw an error if the
+    /// bytes of the item are invalid.
     func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws
 
-    /// The name prefixes of the items that can be followed with
+    /// The prefixes of the names of the items that can be followed with
     /// `RowRange.init(of:itemsOf:prefix:)`.
     ///
-    /// Commits report the changes of these items.
+    /// Commits report the changes to these items.
     var followedItems: [[UInt8]] { get }
 
     /// Whether states can be followed with `RowRange.init(of:stateOf:)` and
@@ -99,7 +100,7 @@ public protocol Projection: Sendable {
     /// If true, commits report the keys whose states they change.
     var statesAreFollowed: Bool { get }
 
-    /// Whether compaction may remove events that the projection folds and that do not affect the
+    /// Whether compaction may remove events that the projection folds but that do not affect the
     /// result.
     ///
     /// If true, the state row of a key under the canonical law does not store the number of folded
@@ -108,32 +109,32 @@ public protocol Projection: Sendable {
 
     /// Whether rows can be followed with `ProjectionRunner.observe` and `LiveQuery`.
     ///
-    /// If true, commits report the rows they change. For an index that nothing follows, these
-    /// reports would only push other reports out of the ring, and observers would receive resets
-    /// sooner.
+    /// If true, commits report the rows they change. Return false for an index that nothing
+    /// follows: its reports would only push other reports out of the ring, and observers would
+    /// receive resets sooner.
     var rowsAreFollowed: Bool { get }
 
     /// Whether the store maintains the projection only after a read or rebuild has named it.
     ///
-    /// Use this for an index that many programs never read. After the first use it is maintained
-    /// like all others. Calls that name no projections skip it until then.
+    /// Use this for an index that many programs never read. After its first use, the index is
+    /// maintained like any other projection. Until then, calls that name no projections skip it.
     var isOnDemand: Bool { get }
 }
 
 extension Projection {
     /// Empty.
     public var parameters: String { "" }
-    /// Empty: all events are listed by name.
+    /// Empty; `eventTypes` then lists the events by name.
     public var events: [any Event.Type] { [] }
     /// The names of `events`.
     public var eventTypes: [EventType] { events.map { $0.eventType } }
-    /// Canonical order.
+    /// `FoldLaw.canonical`.
     public var law: FoldLaw { .canonical }
     /// 1, until the schema of a payload changes.
     public var schemaVersionMax: UInt16 { 1 }
     /// Nil.
     public var ruleText: String? { nil }
-    /// Empty: states can only be looked up by key.
+    /// Empty; states can then be looked up only by key.
     public var tables: [String] { [] }
     /// Adds no rows.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {}
@@ -149,23 +150,22 @@ extension Projection {
     public var foldsCompacted: Bool { false }
     /// True.
     public var rowsAreFollowed: Bool { true }
-    /// False: it is maintained from the first read on.
+    /// False; the projection is maintained from the first read on.
     public var isOnDemand: Bool { false }
 }
 
-/// The requirements of a fold on the order of a key's events.
+/// The order in which a fold requires a key's events.
 public enum FoldLaw: Sendable {
-    /// Always canonical order (`FoldOrder`): if an event arrives late, the runner folds the key
-    /// again.
+    /// Canonical order (`FoldOrder`); if an event arrives late, the runner folds the key again.
     ///
-    /// This is the default and right for every ordinary fold.
+    /// This is the default, and it is right for every ordinary fold.
     case canonical
-    /// Any order: the state does not depend on it, or the fold asks for canonical order.
+    /// Any order; the state does not depend on the order unless the fold requests a refold.
     ///
     /// If the result may depend on the order, the fold calls `KeyedState.requestRefold()`, and the
-    /// key is folded again in canonical order. Use this for keys with very many events; the order
-    /// test suite checks it. A fact observed by several origins is folded once per origin; under
-    /// `.canonical` it is folded once.
+    /// key is folded again in canonical order. Use this law for keys with very many events; the
+    /// order test suite checks that the fold obeys it. A fact observed by several origins is folded
+    /// once per origin; under `.canonical`, it is folded once.
     case any
 }
 
@@ -173,7 +173,7 @@ public enum FoldLaw: Sendable {
 public protocol ProjectionState: Sendable {
     /// The state before the first event.
     init()
-    /// Reads the output of `encode`.
+    /// Creates a state from the output of `encode`.
     init(decoding bytes: inout StateReader) throws
     /// Writes the state; equal states must write equal bytes.
     func encode(into bytes: inout StateWriter)
@@ -214,9 +214,9 @@ public struct RowSink: ~Copyable {
     /// Adds a row to the table at index `table`.
     ///
     /// - Parameters:
-    ///   - key: The sort key in the table, compared by bytes; see `RowKey`. A key longer than 500
-    ///     bytes is cut and ends with a hash.
-    ///   - value: The value that list queries return without another lookup.
+    ///   - key: The key by which the table is sorted, byte by byte; see `RowKey`. A key longer than
+    ///     500 bytes is cut and ends with a hash.
+    ///   - value: The value, which list queries return without another lookup.
     @inlinable
     public mutating func add(table: Int, key: RowKey, value: [UInt8] = []) {
         precondition((0...253).contains(table), "a projection has at most 254 tables")
@@ -228,7 +228,8 @@ public struct RowSink: ~Copyable {
                 table: table, keyStart: start, keyCount: key.bytes.count, valueCount: value.count))
     }
 
-    /// Adds a row without a value whose key is the two given parts; avoids building a `RowKey`.
+    /// Adds a row that has no value and whose key consists of two parts, without building a
+    /// `RowKey`.
     package mutating func add(table: Int, key front: UnsafeRawBufferPointer, _ back: [UInt8]) {
         guard front.count + back.count <= RowKey.lengthMax else {
             return add(table: table, key: RowKey().raw(Array(front) + back))
@@ -240,11 +241,11 @@ public struct RowSink: ~Copyable {
             Entry(table: table, keyStart: start, keyCount: bytes.count - start, valueCount: 0))
     }
 
-    /// The number of rows up to which they are compared pairwise, which needs no extra memory.
+    /// The maximum number of rows to compare pairwise, which needs no extra memory.
     private static let comparedMax = 16
 
-    /// Removes rows that a later row with the same table and key replaces, as successive writes
-    /// would.
+    /// Removes each row that is followed by a row with the same table and key, as if the rows were
+    /// written one after another.
     package mutating func keepLast() {
         // The usual case for an index.
         if isAscending { return }
@@ -262,7 +263,7 @@ public struct RowSink: ~Copyable {
         }
     }
 
-    /// Sorts the rows by table and key; of rows with the same key, only the last is kept.
+    /// Sorts the rows by table and key; if several rows have the same key, only the last is kept.
     package mutating func sort() {
         if isAscending { return }
         bytes.withUnsafeBytes { bytes in
@@ -316,9 +317,9 @@ public struct RowSink: ~Copyable {
     }
 }
 
-/// The key of a row, built from parts whose byte order is their natural order.
+/// The key of a row, built from parts that are encoded so that their bytes sort like their values.
 public struct RowKey: Sendable {
-    /// The bytes so far.
+    /// The bytes of all parts added so far.
     @inlinable public var bytes: [UInt8] { storage }
     @usableFromInline var storage: [UInt8] = []
 
@@ -351,10 +352,10 @@ public struct RowKey: Sendable {
     public consuming func descending(_ value: Int64) -> RowKey {
         descending(UInt64(bitPattern: value) ^ (1 << 63))
     }
-    /// Adds a text as UTF-8, terminated by a zero byte.
+    /// Adds a string as UTF-8, terminated by a zero byte.
     ///
-    /// A byte 0 or 1 in the text is written as 1 followed by the byte plus one, so different texts
-    /// give different keys and the byte order is preserved.
+    /// A byte 0 or 1 in the string is written as 1 followed by the byte plus one, so different
+    /// strings give different keys and the byte order is preserved.
     @inlinable
     public consuming func text(_ value: String) -> RowKey {
         var value = value
@@ -371,14 +372,14 @@ public struct RowKey: Sendable {
         storage.append(0)
         return cut()
     }
-    /// Adds part of a text; see `text(_:)`.
+    /// Adds a substring; see `text(_:)`.
     public consuming func text(_ value: Substring) -> RowKey { text(String(value)) }
-    /// Adds raw bytes; only as the last part.
+    /// Adds raw bytes, which must be the last part.
     public consuming func raw(_ value: [UInt8]) -> RowKey {
         storage.append(contentsOf: value)
         return cut()
     }
-    /// Adds raw bytes; only as the last part.
+    /// Adds raw bytes, which must be the last part.
     public consuming func raw(_ value: some Sequence<UInt8>) -> RowKey { raw(Array(value)) }
 
     @inlinable
@@ -389,7 +390,7 @@ public struct RowKey: Sendable {
 
     @usableFromInline
     mutating func shorten() {
-        // Not the fast hash: two long texts crafted to collide would share one row.
+        // The fast hash would not do: two long strings crafted to collide would share one row.
         let digest = Digest16(hashing: storage)
         storage.removeLast(storage.count - (RowKey.lengthMax - 16))
         storage.appendBigEndian(digest.high)

@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// A type-erased projection, as used by the runner and rebuilds.
 ///
-/// The typed subclass folds a whole key in one call, so the cost of dynamic dispatch occurs once
+/// The typed subclass folds a whole key in one call, so the cost of dynamic dispatch is paid once
 /// per key rather than once per event.
 package class ProjectionDriver: @unchecked Sendable {
     package let name: String
@@ -13,7 +13,7 @@ package class ProjectionDriver: @unchecked Sendable {
     package let eventTypes: [EventType]
     /// The schemas of `eventTypes`, in the same order.
     private let schemas: [PayloadSchema]
-    /// The lowest of the `newest` versions of all `schemas`; payloads up to it need no check by
+    /// The lowest `newest` version of all `schemas`; payloads up to this version need no check by
     /// type.
     private let schemaVersionMin: UInt16
     /// Whether any event type has upcasters.
@@ -59,7 +59,8 @@ package class ProjectionDriver: @unchecked Sendable {
         schemaVersion <= schemaVersionMin || schemaVersion <= schemas[Int(index)].newest
     }
 
-    /// Returns the payload of an event in the newest schema of its type; nil if it needs no change.
+    /// Returns the payload of an event in the newest schema of its type; nil if the payload needs
+    /// no change.
     @inline(__always)
     final func upcasted(_ record: RecordView, _ index: Int) throws -> [UInt8]? {
         isUpcasting ? try upcast(record, index) : nil
@@ -74,7 +75,7 @@ package class ProjectionDriver: @unchecked Sendable {
             Array(record.payload), from: record.schemaVersion, eventTypes[index])
     }
 
-    /// Returns the fingerprint of a projection, which is cached because reads ask for it
+    /// Returns the fingerprint of a projection, which is cached because reads request it
     /// repeatedly.
     package static func fingerprint<P: Projection>(of projection: P) -> Digest16 {
         let form = ProjectionForm(
@@ -86,7 +87,7 @@ package class ProjectionDriver: @unchecked Sendable {
         return fingerprint
     }
 
-    /// The fingerprints computed in this process, one per projection of the program.
+    /// The fingerprints computed in this process, one for each projection in the program.
     private static let fingerprints = Mutex<[ProjectionForm: Digest16]>([:])
 
     private static func madeFingerprint(of projection: some Projection) -> Digest16 {
@@ -116,15 +117,15 @@ package class ProjectionDriver: @unchecked Sendable {
         into output: inout KeyOutput
     ) {}
 
-    /// Folds further events into a stored key; returns false if the key must be folded from the
-    /// start.
+    /// Folds new events into a stored key; returns false if the key must be folded again.
     package func foldMore(
         key: Tag, stored: StoredKey?, events: [EventReference], typeIndex: [Int16],
         items: any ItemStore,
         into output: inout KeyOutput
     ) throws -> Bool { false }
 
-    /// Folds a key without items from an in-key checkpoint; `events` are the events after it.
+    /// Folds a key without items from an in-key checkpoint; `events` are the events after the
+    /// checkpoint.
     package func foldOn(
         key: Tag, from checkpoint: StoredKey, events: [EventReference], typeIndex: [Int16],
         items: any ItemStore, into output: inout KeyOutput
@@ -209,16 +210,18 @@ package struct StoredKey {
             hint: "storectl replay rebuilds projections"))
 }
 
-/// The result of folding a key: its state row, its index rows, and the rejected event if any.
+/// The result of folding a key: its state row, its index rows, and the rejected event if there is
+/// one.
 package struct KeyOutput: ~Copyable {
-    /// The row in the table of states; empty if the key has none.
+    /// The row in the table of states; empty if the key has no state.
     package var stored = StateWriter()
     package var rows = RowSink()
     /// The index rows before the fold.
     ///
-    /// If the state has not changed, neither this nor `rows` contains its rows.
+    /// If the state has not changed, neither `rowsBefore` nor `rows` contains its rows.
     package var rowsBefore = RowSink()
-    /// In-key checkpoints: the order of the last event and the state row at that point.
+    /// The in-key checkpoints, each with the order of its last event and the state row at that
+    /// point.
     package var checkpoints: [(order: FoldOrder, row: [UInt8])] = []
     /// The event that the fold rejected and the reason; the key keeps its previous state.
     package var poison: (id: EventID, position: UInt64, reason: String)?
@@ -238,7 +241,7 @@ package struct KeyOutput: ~Copyable {
 package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sendable {
     /// The number of events of a key between in-key checkpoints.
     package static var eventsPerCheckpoint: UInt64 { 64 }
-    /// The number of events to prefetch from memory.
+    /// The number of events by which records are prefetched ahead of use.
     private static var fetchedAhead: Int { 8 }
 
     private let projection: P
@@ -252,8 +255,8 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         key: Tag, events: [EventReference], typeIndex: [Int16], items: any ItemStore,
         into output: inout KeyOutput
     ) {
-        // Equals `fold` from an empty state, but avoids building a generic `Start`, which costs a
-        // type lookup for every key.
+        // This does the same as `fold` from an empty state, but avoids building a generic `Start`,
+        // which would cost a type lookup for every key.
         var keyed = KeyedState<P.State>(key: key, state: P.State(), items: items)
         var count: UInt64 = 0
         var last = FoldOrder.start
@@ -290,8 +293,8 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
             guard let index = wanted(event, typeIndex) else { continue }
             if law == .canonical, count > 0, event.order <= last {
                 if event.order < last { return false }
-                // Another origin observed the same fact. Which of the two counts depends on data
-                // that is not stored, unless both are in this batch.
+                // Another origin observed the same fact. Which of the two observations counts
+                // depends on data that is not stored, unless both are in this batch.
                 if position == 0 { return false }
                 continue
             }
@@ -338,7 +341,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
 
     // MARK: - Folding
 
-    /// The start of a fold: an empty state or an in-key checkpoint.
+    /// The starting point of a fold: an empty state or an in-key checkpoint.
     private struct Start {
         var state: P.State
         var count: UInt64 = 0
@@ -377,8 +380,8 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         let foldsEqualOnce = law == .canonical
         var position: UInt64 = 0
         for place in events.indices {
-            // In a key with many events, the first ones have left the CPU cache by the time all are
-            // found.
+            // In a key with many events, the first records have left the CPU cache by the time all
+            // of them have been found.
             if place + Self.fetchedAhead < events.endIndex {
                 events[place + Self.fetchedAhead].record.fetch()
             }
@@ -460,7 +463,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         output.rows.keepLast()
     }
 
-    /// Writes the row of a key; returns the offset of the state in it.
+    /// Writes the row of a key; returns the offset of the state in the row.
     @inline(__always)
     @discardableResult
     private func write(

@@ -6,13 +6,13 @@ public import TapedeckModel
 public struct ProjectionError: CodedError {
     /// The error code.
     public let code: ErrorCode
-    /// The failure and the affected object.
+    /// A message that describes the failure and the affected object.
     public let message: String
     /// The suggested remedy.
     public let hint: String?
     /// The underlying error.
     public let cause: (any Error)?
-    /// The affected projection, if any.
+    /// The affected projection; nil if there is none.
     public let projection: String?
 
     /// Creates an error.

@@ -7,9 +7,9 @@ extension ProjectionRunner {
 
     /// Removes the events that a compaction rule declares unnecessary; see `EventLog.compact`.
     ///
-    /// Brings all maintained projections up to date first and leaves later events alone, so no
-    /// projection needs a rebuild. Waits for rebuilds and replays of any process; they wait for the
-    /// compaction in turn.
+    /// First brings all maintained projections up to date, and then compacts only events that they
+    /// have folded, so no projection needs a rebuild. Waits for rebuilds and replays in any
+    /// process; they in turn wait for the compaction.
     @available(*, noasync)
     package func compact(
         _ rule: CompactionRule, blockCount: UInt64 = CompactionRule.blockCount,
@@ -37,7 +37,8 @@ extension ProjectionRunner {
         }
     }
 
-    /// Brings every built projection up to date; returns the position that all have reached.
+    /// Brings every built projection up to date and returns the position that all of them have
+    /// reached.
     private func takeInAll() throws -> LogPosition {
         let head = try log.currentHead()
         let built = try status().filter(\.isBuilt).map(\.name)

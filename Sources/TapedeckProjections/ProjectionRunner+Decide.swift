@@ -5,16 +5,17 @@ package import TapedeckModel
 
 /// # Deciding
 ///
-/// A decision reads states and proposes events, which are recorded only if the events behind those
-/// states have not changed since. `ReadRecorder` notes every read, so callers cannot forget one.
+/// A decision reads states and proposes events, which are recorded only if no event has changed
+/// those states since. `ReadRecorder` notes every read, so callers cannot forget one.
 /// `ReadBoundary` turns the reads into an append condition, which is evaluated in the transaction
 /// that writes the events. A conflict is therefore always detected, whether it comes from a task,
 /// another process or a sync.
 ///
-/// The process that wrote last has current views and tends to win the next race too, so a busy
-/// process could starve the others. After several conflicts a decision takes the turn: decisions in
-/// other processes and lanes wait until it is done. This only improves fairness and never delays
-/// anything by more than `turnSecondsMax`; correctness depends on the append condition alone.
+/// The process that wrote last has current views and tends to win the next race, too, so a busy
+/// process could starve the others. After several conflicts, a decision therefore takes the turn:
+/// decisions in other processes and lanes wait until it is done. The turn only improves fairness,
+/// and never delays a decision by more than `turnSecondsMax`; correctness depends on the append
+/// condition alone.
 extension ProjectionRunner {
     /// The maximum number of attempts per decision; each failed attempt conflicted with a
     /// concurrent write.
@@ -23,16 +24,16 @@ extension ProjectionRunner {
     /// The number of conflicts after which a decision takes the turn.
     private static let overtakenMax = 4
 
-    /// The maximum time to wait for another decision's turn to end; `turnInterval` is the polling
-    /// interval.
+    /// The maximum time to wait for the end of another decision's turn, which is polled at
+    /// `turnInterval`.
     private static let turnSecondsMax: Duration = .seconds(1)
     private static let turnInterval: Duration = .milliseconds(1)
 
     /// Records events that depend on the state of one key, if that state is still current.
     ///
-    /// - Parameter decide: Called with the current state, or the initial state if the key has no
-    ///   events; can be called more than once.
-    /// - Returns: nil if `decide` returned no events.
+    /// - Parameter decide: Called with the current state, or with the initial state if the key has
+    ///   no events. It may be called more than once.
+    /// - Returns: The recorded events; nil if `decide` returned none.
     @discardableResult
     package func decide<P: Projection>(
         _ projection: P, key: Tag, attemptsMax: Int = decisionAttemptsMax,
@@ -51,7 +52,7 @@ extension ProjectionRunner {
     /// Records events that depend on any views, if everything that `decide` read is still current.
     ///
     /// - Parameter names: The projections that `decide` reads; nil for all.
-    /// - Returns: nil if `decide` returned no events.
+    /// - Returns: The recorded events; nil if `decide` returned none.
     @discardableResult
     package func decide(
         reading names: [String]? = nil, attemptsMax: Int = decisionAttemptsMax,
@@ -101,7 +102,7 @@ extension ProjectionRunner {
         }
     }
 
-    /// Takes the turn; returns nil if it stays taken for too long.
+    /// Takes the turn; returns nil if other decisions hold it for too long.
     private func takeTurn() async throws -> FileLock? {
         let end = ContinuousClock.now + ProjectionRunner.turnSecondsMax
         while ContinuousClock.now < end {

@@ -1,15 +1,15 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// A row that differs between two forms of a projection.
+/// A row that differs between two variants of a projection.
 public struct RowDifference: Hashable, Sendable {
-    /// The kind of a difference, seen from the first form.
+    /// The kind of a difference: the change that leads from the first variant to the second.
     public enum Kind: String, Sendable {
-        /// Only the second form has the row.
+        /// Only the second variant has the row.
         case added
-        /// Only the first form has the row.
+        /// Only the first variant has the row.
         case removed
-        /// The values of the row differ.
+        /// Both variants have the row, with different values.
         case changed
     }
 
@@ -19,12 +19,12 @@ public struct RowDifference: Hashable, Sendable {
     public var key: [UInt8]
     /// The kind of the difference.
     public var kind: Kind
-    /// The value in the first form; nil if the row is missing there.
+    /// The value in the first variant; nil if it lacks the row.
     public var before: [UInt8]?
-    /// The value in the second form; nil if the row is missing there.
+    /// The value in the second variant; nil if it lacks the row.
     public var after: [UInt8]?
 
-    /// The text at the end of the key, which usually names the object of the row.
+    /// The text at the end of the key, which is usually the name of the row's subject.
     ///
     /// If the key does not end with text, this is the whole key, with unprintable bytes in
     /// hexadecimal.
@@ -36,14 +36,14 @@ public struct RowDifference: Hashable, Sendable {
 }
 
 extension ProjectionRunner {
-    /// Builds two forms of a projection in a scratch file and reports each row that differs, in
+    /// Builds two variants of a projection in a scratch file and reports each row that differs, in
     /// table and key order.
     ///
-    /// The forms can be two versions of a projection or the same projection with different
-    /// parameters. Both fold the same events; neither has to be in this store. Costs a rebuild of
-    /// both and leaves live tables unchanged.
+    /// The variants can be two versions of a projection, or the same projection with different
+    /// parameters. Both are folded from the same events, and neither has to be in this store. Costs
+    /// a rebuild of both variants and leaves live tables unchanged.
     ///
-    /// - Parameter body: Called with each difference until it returns false.
+    /// - Parameter body: Called with each difference; return false to stop.
     @available(*, noasync)
     public func compare(
         _ first: some Projection, with second: some Projection,
@@ -107,7 +107,8 @@ extension ViewsComparison {
 }
 
 extension RowDifference {
-    /// - Parameter key: The key as in the file: the table number, then the key of the row.
+    /// - Parameter key: The key as stored in the file: the table number, followed by the key of the
+    ///   row.
     fileprivate init(
         _ key: UnsafeRawBufferPointer, _ kind: Kind, _ before: [UInt8]?, _ after: [UInt8]?
     ) {

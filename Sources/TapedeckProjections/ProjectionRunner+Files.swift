@@ -4,7 +4,7 @@ internal import TapedeckLog
 internal import TapedeckModel
 
 extension ProjectionRunner {
-    /// Opens the files of the drivers; rebuilds missing and badly outdated ones.
+    /// Opens the files of the drivers, and rebuilds files that are missing or far out of date.
     ///
     /// If files are missing, waits for a rebuild in progress in any process.
     func openFiles(
@@ -33,8 +33,8 @@ extension ProjectionRunner {
                 _ = try buildAndFlip(late, rebuild(late, .none, options))
                 return
             } catch let error as ProjectionError where error.code == .busy {
-                // Another process is rebuilding, possibly other projections; fold the events
-                // instead.
+                // Another process is rebuilding, possibly other projections, so fold the events
+                // instead of waiting.
                 return
             }
         }
@@ -55,12 +55,12 @@ extension ProjectionRunner {
         rebuilding.withLock { $0.isSuperset(of: drivers.lazy.map(\.fingerprint)) }
     }
 
-    /// Returns the progress reported before a rebuild, which may have to wait for another one.
+    /// Returns the progress to report before a rebuild, which may have to wait for another rebuild.
     private func beginning() throws -> RebuildProgress {
         RebuildProgress(phase: "scan", done: 0, total: try log.currentHead().rawValue)
     }
 
-    /// Returns the drivers without a usable file; opens the usable files of the rest.
+    /// Opens the usable files of the drivers, and returns the drivers without one.
     private func unserved(_ wanted: [ProjectionDriver]) throws -> [ProjectionDriver] {
         opening.lock()
         defer { opening.unlock() }
@@ -76,8 +76,8 @@ extension ProjectionRunner {
         }
     }
 
-    /// Opens the file of an entry for all drivers that it serves; returns false if it must be
-    /// rebuilt.
+    /// Opens the file of a catalogue entry for all drivers that it serves; returns false if the
+    /// file must be rebuilt.
     ///
     /// The caller holds `opening`.
     func openIfServing(_ entry: ViewsEntry) throws -> Bool {
@@ -109,7 +109,7 @@ extension ProjectionRunner {
         }
     }
 
-    /// Returns whether this log contains the events that a projection in a file was folded from.
+    /// Returns whether this log contains the events from which a projection in a file was folded.
     ///
     /// If the log was restored to an earlier state, it may have continued with other events.
     private func hasHistory(
@@ -143,8 +143,8 @@ extension ProjectionRunner {
         }
     }
 
-    /// Returns the open files that currently serve the drivers, according to the catalogue; nil if
-    /// one is not open.
+    /// Returns the open files that serve the drivers according to the catalogue; nil if one of
+    /// these files is not open.
     func serving(
         _ wanted: [ProjectionDriver]
     ) throws -> [(file: ViewsFile, drivers: [ProjectionDriver])]? {
@@ -180,7 +180,7 @@ extension ProjectionRunner {
 
     // MARK: - Rebuilding
 
-    /// Builds drivers in a new file, brings it up to date, and switches to it.
+    /// Builds the drivers' tables in a new file, brings the file up to date, and switches to it.
     ///
     /// The caller holds the rebuild lock. Meanwhile, live tables can be read and updated.
     func buildAndFlip(
@@ -198,8 +198,8 @@ extension ProjectionRunner {
         do {
             report = try rebuild.run(into: file)
             begun = .now
-            // Fold the events appended meanwhile. A few more may arrive before the switch; they are
-            // folded later.
+            // Fold the events that were appended meanwhile. Events that arrive before the switch
+            // are folded later.
             try advanceFully(file, drivers, to: due())
             try flip(to: file, drivers)
         } catch {
@@ -207,7 +207,7 @@ extension ProjectionRunner {
             ProjectionRunner.unlinkViews(path)
             throw error
         }
-        // The new file is in use whatever happens here; the next rebuild removes any leftovers.
+        // Even if this fails, the new file is in use; the next rebuild removes the remaining files.
         try? removeUnusedFiles()
         report.seconds.append(("flip", (ContinuousClock.now - begun).seconds))
         return report
@@ -229,10 +229,11 @@ extension ProjectionRunner {
         }
     }
 
-    /// Removes unused views files, left by an interrupted rebuild or replaced by a switch.
+    /// Removes unused views files, which were left by an interrupted rebuild or replaced by a
+    /// switch.
     ///
     /// The caller holds the rebuild lock, so none of the files is being built. A process that still
-    /// has one open can keep reading it after its name is removed.
+    /// has such a file open can keep reading it after its name is removed.
     private func removeUnusedFiles() throws {
         let used = try log.viewsNumbers()
         let names = try FileManager.default.contentsOfDirectory(atPath: log.directory.path)
@@ -243,8 +244,8 @@ extension ProjectionRunner {
             }
             unlink(log.directory.path + "/" + name)
         }
-        // Only when no process is verifying or replaying: the files were left by processes that
-        // died.
+        // Remove scratch files only while no process is verifying or replaying. They were then left
+        // by processes that died.
         guard names.contains(where: { $0.hasPrefix("scratch-") }),
             let lock = try StoreLock.allScratch(log.directory)
         else { return }
@@ -254,8 +255,9 @@ extension ProjectionRunner {
         }
     }
 
-    /// Creates a views file; if that fails, for example because the disk is full, removes its
-    /// remains.
+    /// Creates a views file.
+    ///
+    /// If that fails, for example because the disk is full, removes the incomplete file.
     static func newFile(
         _ path: String, number: UInt64, _ drivers: [ProjectionDriver]
     ) throws -> ViewsFile {
@@ -274,7 +276,8 @@ extension ProjectionRunner {
 }
 
 extension LMDBError {
-    /// Whether the error means that the views file is unusable, rather than its directory or disk.
+    /// Whether the error means that the views file itself is unusable, rather than its directory or
+    /// disk.
     fileprivate var meansRebuild: Bool {
         switch kind {
         case .damaged, .incompatible, .notFound, .unexpected: true

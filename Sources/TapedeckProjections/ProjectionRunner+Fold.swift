@@ -12,19 +12,20 @@ extension ProjectionRunner {
         }
     }
 
-    /// Returns whether a reader that requires `due` can use tables at a checkpoint.
+    /// Returns whether a reader that requires all events up to `due` can use tables at a
+    /// checkpoint.
     ///
-    /// Events after `due` were appended since, unless the log was restored to an earlier state;
-    /// checking its end again shows which.
+    /// If the checkpoint is after `due`, events have been appended since, or the log was restored
+    /// to an earlier state. Reading the end of the log again shows which is the case.
     func serves(_ checkpoint: ProjectionCheckpoint?, _ due: ProjectionCheckpoint) throws -> Bool {
         guard let checkpoint, checkpoint.hasReached(due) else { return false }
         return try due.hasReached(checkpoint) || self.due().hasReached(checkpoint)
     }
 
-    /// Returns the requirement of a reader that has waited.
+    /// Returns the checkpoint that a reader requires after a wait.
     ///
-    /// It decreases only if the log was restored to an earlier state, which may never reach the
-    /// previous requirement.
+    /// It is earlier than `due` only if the log was restored to an earlier state, because the log
+    /// may then never reach `due`.
     func stillDue(_ due: ProjectionCheckpoint) throws -> ProjectionCheckpoint {
         let now = try self.due()
         return now.hasReached(due) ? due : now
@@ -50,12 +51,13 @@ extension ProjectionRunner {
             try openFiles(wanted, options)
             folding.lock()
             defer { folding.unlock() }
-            // Nil if a file was dropped in the meantime.
+            // This is nil if a file was dropped in the meantime.
             guard let groups = try serving(wanted) else { continue }
             do {
                 for (file, drivers) in groups {
                     while try !advance(file, drivers, to: due) {
-                        // A file switched to in the meantime is, or will be, further ahead.
+                        // If the runner has switched or is about to switch to another file, that
+                        // file is or will be further ahead.
                         guard isServing(file, drivers), !isRebuilding(drivers) else {
                             continue again
                         }
@@ -82,8 +84,8 @@ extension ProjectionRunner {
         files.withLock { files in drivers.allSatisfy { files[$0.fingerprint] === file } }
     }
 
-    /// Folds one batch for each distinct checkpoint of the drivers; returns true if all have
-    /// reached `due`.
+    /// Folds one batch for each distinct checkpoint of the drivers; returns true if all drivers
+    /// have reached `due`.
     func advance(
         _ file: ViewsFile, _ drivers: [ProjectionDriver], to due: ProjectionCheckpoint
     ) throws -> Bool {
@@ -115,8 +117,8 @@ extension ProjectionRunner {
             (views.number, try file.isAt(checkpoint, drivers, views))
         }
         guard isCurrent else { return checkpoint }
-        // Created after reading the checkpoint and used only up to `due`, so it knows the types and
-        // origins of all events in the batch.
+        // The routing is created after reading the checkpoint and used only for events up to `due`,
+        // so it knows the types and origins of all events in the batch.
         let routing = try currentRouting(drivers)
         let batch = try log.readNaming { records in
             let admission = EventAdmission(
@@ -133,7 +135,7 @@ extension ProjectionRunner {
     /// Records in the log, before the first write to a file after a boot, that the file is not
     /// synced to disk.
     ///
-    /// This affects all projections in the file, including ones unknown to this program.
+    /// This affects all projections in the file, including projections unknown to this program.
     private func markUnsynced(
         _ file: ViewsFile, _ views: borrowing WriteTransaction
     ) throws {
@@ -157,7 +159,7 @@ extension ProjectionRunner {
     private func currentOverrides(
         _ records: borrowing ReadTransaction
     ) throws -> OverrideTable {
-        // Taken out during the update to avoid a copy.
+        // The table is taken out of the mutex during the update, which avoids a copy.
         var table =
             overrides.withLock { held in
                 defer { held = nil }
@@ -183,10 +185,10 @@ extension ProjectionRunner {
 }
 
 extension EventLog {
-    /// Reads the log without converting errors of `body`.
+    /// Reads the log without converting the errors that `body` throws.
     ///
-    /// An error may come from a views file instead of the log and must remain recognizable, such as
-    /// a full map.
+    /// An error, such as a full map, may come from a views file instead of the log. It must then
+    /// remain recognizable.
     func readNaming<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
         try read { records in
             do { return Result<R, any Error>.success(try body(records)) } catch {

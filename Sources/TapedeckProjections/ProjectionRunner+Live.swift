@@ -49,15 +49,15 @@ extension ProjectionRunner {
 ///
 /// Commits report the rows they changed, so only the affected entries are rebuilt. If a loop is too
 /// slow to receive these reports, or projections were rebuilt, the list is read again and compared
-/// with the last update, so updates always lead from one list to the next. A slow loop receives one
-/// combined update instead of a backlog.
+/// with the last reported list. Applying each update in turn therefore always gives the current
+/// list. A slow loop receives one combined update instead of a backlog.
 ///
 /// `LiveUpdate.state` arrives in the same sequence. It reports the progress of building tables,
-/// frozen keys in the list, read failures, waits for remotes that the list shows, and the time of
-/// the next retry. The list keeps its entries meanwhile.
+/// frozen keys in the list, read failures, waits for remotes whose data the list shows, and the
+/// time of the next retry. Meanwhile, the list keeps its entries.
 ///
 /// A loop ends when its task is cancelled or the store is closed. It throws `ProjectionError` or
-/// `LogError` if a retry would not help; calling `next` again resumes at the same position.
+/// `LogError` if a retry would not help; calling `next` again continues from the last update.
 public struct LiveUpdates<Entry: Hashable & Sendable>: AsyncSequence, Sendable {
     /// The type of the updates.
     public typealias Element = LiveUpdate<Entry>
@@ -102,7 +102,8 @@ public struct LiveUpdates<Entry: Hashable & Sendable>: AsyncSequence, Sendable {
             }
         }
 
-        /// Returns the result of the update in progress, or of a new one; nil if nothing changed.
+        /// Returns the result of the update in progress, or of a new update if there is none; nil
+        /// if nothing changed.
         private mutating func look() async throws -> LiveUpdate<Entry>? {
             try Task.checkCancellation()
             if looking == nil { looking = loop.begin().makeAsyncIterator() }

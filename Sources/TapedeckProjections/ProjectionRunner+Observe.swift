@@ -4,16 +4,17 @@ internal import TapedeckLog
 internal import TapedeckModel
 
 extension ProjectionRunner {
-    /// The maximum number of unread commits per observer; beyond it, they are replaced by one
-    /// `.reset`.
+    /// The maximum number of unread commits per observer; if there are more, they are replaced by
+    /// one `.reset`.
     static let bufferedChangesMax = 256
 
     /// Returns the changes of one row table as they are committed, by any process.
     ///
-    /// The stream begins with `.reset`: read the table, then apply the changes. The observer never
-    /// reads the table again, because each commit reports its changed rows. An observer that falls
-    /// behind receives `.reset` again. The stream ends when its task is cancelled or the store is
-    /// closed. If the rows are not followed (`Projection.rowsAreFollowed`), it only sends `.reset`.
+    /// The stream begins with `.reset`: read the table, then apply the changes that follow. After
+    /// that, the observer does not have to read the table again, because each commit reports its
+    /// changed rows. An observer that falls behind receives `.reset` again and must read the table
+    /// again. The stream ends when its task is cancelled or the store is closed. If
+    /// `Projection.rowsAreFollowed` is false, the stream contains only `.reset`.
     public func observe(
         _ projection: some Projection, table: Int = 0
     ) -> AsyncStream<RowChanges> {
@@ -28,8 +29,8 @@ extension ProjectionRunner {
                             fingerprint, table: table, after: place)
                         place = next
                         for change in changes {
-                            // A dropped change makes all later ones useless, so start over with a
-                            // reset.
+                            // Once a change is dropped, all later changes are useless, so start
+                            // over with a reset.
                             if case .dropped = stream.yield(change) { place = nil }
                         }
                         try await Task.sleep(for: ProjectionRunner.pollInterval)

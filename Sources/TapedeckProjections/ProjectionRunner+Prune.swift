@@ -18,11 +18,13 @@ public struct ViewsFileStatus: Sendable, Codable, Hashable {
 
 /// # Unused views files
 ///
-/// A projection is identified by its fingerprint. Other versions of a program and other parameters
-/// of a projection therefore have tables of their own, and never remove each other's. Unused tables
-/// remain until they are pruned. If a program needs them later, it rebuilds them from the log.
+/// A projection is identified by its fingerprint. Different versions of a program, and projections
+/// with different parameters, therefore have their own tables, and no version removes the tables of
+/// another. Unused tables remain until they are pruned. If a program needs pruned tables later, it
+/// rebuilds them from the log.
 extension ProjectionRunner {
-    /// Returns the files that contain projections, of this or another program, by number.
+    /// Returns the files that contain projections of this or another program, in the order of their
+    /// numbers.
     @available(*, noasync)
     public func viewsFiles() throws -> [ViewsFileStatus] {
         try checkOpen()
@@ -44,8 +46,8 @@ extension ProjectionRunner {
             let unused = try servingFiles().filter { !$0.status.isOwn && !$0.status.isOpen }
             guard !unused.isEmpty else { return [] }
             // Remove the catalogue entries first, because every file in the catalogue must exist. A
-            // process that opens a file in between keeps it open, finds that it is no longer
-            // listed, and rebuilds it.
+            // process that opens such a file in between keeps it open, finds that it is no longer
+            // listed, and rebuilds its projections.
             try log.removeViews(ofFiles: Set(unused.map(\.number)))
             for file in unused { ProjectionRunner.unlinkViews(log.directory.views(file.number)) }
             return unused.map(\.status)

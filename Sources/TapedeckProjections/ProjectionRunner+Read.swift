@@ -3,13 +3,13 @@ internal import TapedeckLog
 internal import TapedeckModel
 
 extension ProjectionRunner {
-    /// Reads projections, after folding everything appended before the call.
+    /// Reads projections after folding all events appended before the call.
     ///
     /// - Parameters:
     ///   - projections: The names of the projections that `body` reads; nil for all that the store
     ///     maintains. Projections without tables are built first, which takes time in a large store;
     ///     see `prepare`.
-    ///   - body: Reads the data and returns soon; it must not call `read`.
+    ///   - body: Reads the data; it must return soon and must not call `read`.
     ///
     /// Costs a few microseconds if there is nothing to fold. Throws `ProjectionError` and
     /// `LogError`.
@@ -59,7 +59,7 @@ extension ProjectionRunner {
         }
     }
 
-    /// Opens nested transactions in the order of the file numbers.
+    /// Runs `body` in nested transactions on all files, opened in the order of the file numbers.
     ///
     /// Returns nil if a file is not up to date, for example because it was just switched to.
     private func read<R>(

@@ -5,9 +5,9 @@ public import TapedeckModel
 
 /// A point in the history of a store.
 public enum HistoryPoint: Hashable, Sendable {
-    /// The state of the log when this was its last position.
+    /// The state of the log when the given position was its last.
     case position(LogPosition)
-    /// The state at a time in milliseconds since 1970, as known today.
+    /// The state at a time, in milliseconds since 1970, as known today.
     case time(milliseconds: UInt64)
 
     var limit: Rebuild.Limit {
@@ -23,9 +23,14 @@ public enum HistoryPoint: Hashable, Sendable {
 public struct RebuildOptions: Sendable {
     /// The number of threads that read and fold; nil for one per core.
     public var workers: Int?
-    /// Called often, from several threads; it must not wait for a projection that is being built.
+    /// The closure that receives the progress.
+    ///
+    /// It is called often, from several threads, and must not wait for a projection that is being
+    /// built.
     public var progress: @Sendable (RebuildProgress) -> Void
-    /// Called often; returning true ends the rebuild with a `CancellationError` and leaves
+    /// The closure that returns whether to cancel the rebuild.
+    ///
+    /// It is called often. If it returns true, the rebuild throws a `CancellationError` and leaves
     /// everything unchanged.
     public var isCancelled: @Sendable () -> Bool
 
@@ -40,7 +45,7 @@ public struct RebuildOptions: Sendable {
     }
 }
 
-/// The progress of a rebuild: `done` of `total` in a phase (`scan`, `fold`, `load`).
+/// The progress of a rebuild in one of its phases: `scan`, `fold` or `load`.
 public struct RebuildProgress: Hashable, Sendable {
     /// The name of the phase.
     public var phase: String
@@ -52,10 +57,11 @@ public struct RebuildProgress: Hashable, Sendable {
 
 /// The result of a rebuild.
 public struct RebuildReport: Sendable {
-    /// The number of events it read; for a point in time, only the events up to then.
+    /// The number of events that the rebuild read; for a point in time, only the events up to that
+    /// point.
     public var events: UInt64
-    /// The wall-clock time of each phase in seconds: `scan`, `fold` and `load`, and `flip` for the
-    /// switch to the new file.
+    /// The elapsed time of each phase in seconds: `scan`, `fold`, `load`, and `flip` for the switch
+    /// to the new file.
     public var phases: [(name: String, seconds: Double)]
     /// The results for each projection.
     public var projections: [ProjectionReport]
@@ -74,9 +80,9 @@ public struct RebuildReport: Sendable {
 public struct ViewsDifference: Sendable, Hashable, Codable {
     /// The name of the projection.
     public var projection: String
-    /// `states`, `items` or `rows`.
+    /// The part of the projection that differs: `states`, `items` or `rows`.
     public var part: String
-    /// The key; text is readable, other bytes are in hexadecimal.
+    /// The key, with unprintable bytes in hexadecimal.
     public var key: String
     /// A description of the difference.
     public var what: String
@@ -102,8 +108,7 @@ extension ProjectionRunner {
 
     /// Builds projections in a scratch file as of a point in time, and deletes the result.
     ///
-    /// Receipts count as they are known today, because the log does not record when it received
-    /// them.
+    /// Receipts are applied as known today, because the log does not record when it received them.
     ///
     /// - Parameter names: The projections to build; nil for all that the store maintains.
     @available(*, noasync)
@@ -117,19 +122,19 @@ extension ProjectionRunner {
         }
     }
 
-    /// Reads projections as they were at a point in time.
+    /// Reads projections as they were at a point in history.
     ///
     /// If `body` reads states and items of single keys, only those keys are folded, which costs a
     /// lookup per event. The rows of projections with few events are folded the same way. For
-    /// anything larger the projections are built in a scratch file, at the cost of a rebuild, and
-    /// deleted afterwards. Receipts count as they are known today, because the log does not record
+    /// larger reads, the projections are built in a scratch file, at the cost of a rebuild, and
+    /// deleted afterwards. Receipts are applied as known today, because the log does not record
     /// when it received them.
     ///
     /// - Parameters:
     ///   - projections: The names of the projections that `body` reads; nil for all that the store
     ///     maintains.
-    ///   - body: Reads the data without side effects; it can be called twice, in which case only the
-    ///     second result counts.
+    ///   - body: Reads the data and must have no side effects. It may be called twice; only the
+    ///     second result then counts.
     @available(*, noasync)
     public func read<R>(
         _ projections: [String]? = nil, asOf point: HistoryPoint,
@@ -153,7 +158,8 @@ extension ProjectionRunner {
         }
     }
 
-    /// Runs `body` on keys that are folded one by one; returns nil if it reads too much for that.
+    /// Runs `body` on views that fold keys one by one; returns nil if `body` reads too much for
+    /// that.
     private func readKeys<R>(
         _ wanted: [ProjectionDriver], _ point: HistoryPoint, _ body: (Views) throws -> R
     ) throws -> R? {
@@ -172,17 +178,18 @@ extension ProjectionRunner {
         }
     }
 
-    /// Builds projections in a scratch file and compares them with the live ones, byte for byte.
+    /// Builds projections in a scratch file and compares them byte for byte with the live tables.
     ///
     /// - Parameter names: The projections to verify; nil for all that the store maintains.
-    /// - Returns: The report of the rebuild, and the first difference of each projection that
+    /// - Returns: The report of the rebuild, and the first difference in each projection that
     ///   differs.
     @available(*, noasync)
     public func verify(
         _ names: [String]? = nil, options: RebuildOptions = RebuildOptions()
     ) throws -> (report: RebuildReport, differences: [ViewsDifference]) {
         let wanted = try drivers(named: names)
-        // Live tables continue to change, so compare both sides at the same position.
+        // Live tables continue to change, and both sides must be compared at the same position, so
+        // try several times.
         for _ in 0..<3 {
             try ProjectionError.naming { try catchUp(wanted) }
             let found = try inScratch(wanted, rebuild(wanted, .none, options)) { scratch, report in
@@ -226,7 +233,8 @@ extension ProjectionRunner {
 
     // MARK: - Comparing
 
-    /// Returns nil if the live tables have advanced beyond the position of the scratch file.
+    /// Compares live tables with a scratch file; returns nil if the live tables have advanced
+    /// beyond it.
     private func compare(
         _ wanted: [ProjectionDriver], _ scratch: ViewsFile, _ report: Rebuild.Report
     ) throws -> (report: RebuildReport, differences: [ViewsDifference])? {
@@ -251,7 +259,8 @@ extension ProjectionRunner {
         return (RebuildReport(report), differences)
     }
 
-    /// Adds the first difference of each driver; returns false if the live tables have advanced.
+    /// Adds the first difference in each driver's tables; returns false if the live tables have
+    /// advanced.
     private func compare(
         _ drivers: [ProjectionDriver], _ live: ViewsFile,
         _ liveTransaction: borrowing ReadTransaction, _ scratch: ViewsFile,

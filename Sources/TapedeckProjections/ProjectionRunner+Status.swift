@@ -64,10 +64,10 @@ public struct ProjectionStatus: Sendable, Codable, Hashable {
     public var version: Int
     /// Whether the projection has tables.
     ///
-    /// If not, they are built on first use. Until then, calls that name no projections skip it if
-    /// it is on demand.
+    /// If not, they are built on first use. Until then, calls that name no projections skip an
+    /// on-demand projection.
     public var isBuilt: Bool
-    /// The position up to which all events are folded; 0 if nothing is built yet.
+    /// The position up to which all events are folded; 0 if the projection has no tables.
     public var position: UInt64
     /// The number of events that are not folded yet; 0 for an on-demand projection that has not
     /// been used.

@@ -6,14 +6,15 @@ internal import TapedeckModel
 
 /// Updates, rebuilds and reads projections.
 ///
-/// The catalogue in the log lists the file of each projection:
+/// The catalogue in the log lists the file of each projection. The state of that file determines
+/// how a read brings the projection up to date:
 ///
-/// - If the projection is on demand and has not been used, nothing happens.
+/// - If the projection is on demand and has never been used, calls that do not name it skip it.
 /// - If there is no usable file, the projection is rebuilt from the log on first use. A file is
 ///   unusable if it is damaged, belongs to another log or history, or was not synced before the
 ///   last reboot.
 /// - If the file lacks a few events, they are folded in small transactions.
-/// - If the file lacks very many events, a new file is built next to it and replaces it.
+/// - If the file lacks very many events, a new file is built next to it and then replaces it.
 ///
 /// Invariants:
 /// 1. The rows of a projection and its checkpoint are committed in one transaction.
@@ -21,17 +22,19 @@ internal import TapedeckModel
 ///    before it asked.
 /// 3. A rebuild never locks the live tables, and takes the log's write lock only for the final
 ///    switch.
-/// 4. The log contains all events that a file was folded from. The whole history is compared when
-///    the file is opened (`HistoryMark`), and the last event at each read and fold.
+/// 4. The log contains all events that have been folded into a file. To ensure this, the whole
+///    history is compared when the file is opened (`HistoryMark`), and the last event at each read
+///    and fold.
 /// 5. A file is marked as unsynced in the log before the first write to it after a boot.
 ///
 /// Locks are acquired in this order: the store's rebuild lock, `folding`, `opening`, the write
-/// transaction of a views file, the log. Acquire no lock while holding a log transaction: a log
-/// whose map must grow waits for its readers, so they must not wait for anything.
+/// transaction of a views file, the log. Never acquire a lock while holding a log transaction. If
+/// the map of the log must grow, the log waits for its readers, so they must not wait for anything.
 public final class ProjectionRunner: Sendable {
     /// The number of outstanding events above which a projection is rebuilt.
     ///
-    /// Below this number, or half of the log, folding the events is faster than a new file.
+    /// Below this number, or below half of the log, folding the events is faster than building a
+    /// new file.
     static let followedEventsMax: UInt64 = 100_000
 
     /// The interval at which observers check for commits of other processes.
@@ -39,7 +42,7 @@ public final class ProjectionRunner: Sendable {
 
     let log: EventLog
     let drivers: [ProjectionDriver]
-    /// The open file of each projection; changed under `opening`.
+    /// The open file of each projection; changed only while holding `opening`.
     let files = Mutex<[Digest16: ViewsFile]>([:])
     let routing = Mutex<[[Digest16]: (types: Int, origins: Int, routing: Routing)]>([:])
     let overrides = Mutex<OverrideTable?>(nil)
@@ -47,7 +50,7 @@ public final class ProjectionRunner: Sendable {
     let folding = NSLock()
     /// Held while files are opened, switched or dropped.
     let opening = NSLock()
-    /// The updates of followed lists.
+    /// The running updates of followed lists.
     let looks = DispatchGroup()
     let following = DispatchQueue(label: "tapedeck.projections.follow", qos: .userInitiated)
     let deciding = DispatchQueue(
@@ -114,8 +117,8 @@ public final class ProjectionRunner: Sendable {
         guard !dirty.isEmpty else { return }
         try file.environment.synchronize()
         try file.environment.write { views in
-            // Every fold changes a checkpoint; if one has changed, there are newer pages that are
-            // not synced.
+            // Every fold changes a checkpoint. If a checkpoint has changed, there are newer pages
+            // that are not synced.
             guard try file.checkpoints(views) == before else { return }
             try log.setViews(ViewsEntry(number: file.number, boot: ""), for: dirty)
         }
@@ -150,7 +153,8 @@ public final class ProjectionRunner: Sendable {
         following.async { [weak self] in
             guard let self else { return }
             self.isFollowing.withLock { $0.scheduled = false }
-            // The next reader gets the error, such as a closed store or a full disk.
+            // The next reader receives the error, for example if the store is closed or the disk is
+            // full.
             _ = try? self.catchUp(self.keptDrivers())
         }
     }

@@ -2,7 +2,7 @@ internal import Synchronization
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// Notes the reads of views and the checkpoint that they reflect.
+/// Records which views were read, and the checkpoint that they reflect.
 final class ReadRecorder: Sendable {
     private struct State {
         var filters: Set<EventFilter> = []
@@ -11,13 +11,16 @@ final class ReadRecorder: Sendable {
 
     private let state = Mutex(State())
 
-    /// Adds a key that was read, which depends on all events of these types with its tag.
+    /// Notes that a key of a projection was read; if `key` is nil, notes all keys.
+    ///
+    /// The key depends on all events that have its tag and one of the projection's types.
     func add(_ projection: some Projection, key: Tag?) {
         let filter = EventFilter(tags: key.map { [$0] } ?? [], types: projection.eventTypes)
         state.withLock { _ = $0.filters.insert(filter) }
     }
 
-    /// Notes the checkpoint of a file; only events that all files have folded count.
+    /// Notes the checkpoint of a file; the boundary includes only events that all files have
+    /// folded.
     func reach(_ checkpoint: ProjectionCheckpoint) {
         state.withLock { state in
             guard let other = state.reached else { return state.reached = checkpoint }
@@ -28,7 +31,7 @@ final class ReadRecorder: Sendable {
         }
     }
 
-    /// Clears everything, because a read starts over.
+    /// Clears everything before a read starts over.
     func beginAgain() { state.withLock { $0 = State() } }
 
     /// The boundary of the reads; nil if nothing was read.

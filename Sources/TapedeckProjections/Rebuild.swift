@@ -6,7 +6,8 @@ package import TapedeckLog
 
 /// # Rebuilding projections from the log
 ///
-/// Designed for two cores, millions of keys and bounded memory. Folding never looks up keys:
+/// A rebuild is designed for two cores, millions of keys and bounded memory. Folding never looks up
+/// keys:
 ///
 /// 1. **Scan**: threads read the log once and verify every checksum. For each key of each event,
 ///    they put the hash of the key and the place of the event into one of up to 256 partitions,
@@ -18,16 +19,17 @@ package import TapedeckLog
 ///    ranges, so every table except the index rows is written sequentially. Index rows are sorted
 ///    per partition and merged at the end.
 ///
-/// Memory holds the entries and rows of a few partitions, the pages of one transaction, and up to
-/// `Budgets`. Further entries and index rows go to files (`SpillFile`), so memory does not grow
-/// with the log.
+/// Memory holds the entries and rows of a few partitions, the pages of one transaction, and the
+/// entries and rows allowed by `Budgets`. The remaining entries and index rows go to files
+/// (`SpillFile`), so memory does not grow with the log.
 package final class Rebuild: @unchecked Sendable {
     /// The end of the history to fold.
     package enum Limit: Sendable {
         case none
-        /// The events in this store when this was its last position, with receipts as known today.
+        /// The events that were in this store when the given position was its last, with receipts
+        /// as known today.
         case position(LogPosition)
-        /// The events whose effective stamp, as known today, is not later.
+        /// The events whose effective stamp, as known today, is not later than the given stamp.
         case time(Stamp)
     }
 
@@ -38,25 +40,24 @@ package final class Rebuild: @unchecked Sendable {
         package var total: UInt64
     }
 
-    /// The duration of the phases and the results.
+    /// The results of a rebuild and the durations of its phases.
     package struct Report: Sendable {
         package var events: UInt64 = 0
         package var seconds: [(phase: String, seconds: Double)] = []
         package var projections: [ProjectionReport] = []
         package var frozen: [FrozenKey] = []
         package var checkpoint = ProjectionCheckpoint.start
-        /// The numbers of bytes of entries and rows that went to files.
+        /// The numbers of bytes of entries and of rows that went to files.
         package var spilled = (entries: 0, rows: 0)
     }
 
-    /// The minimum number of partitions that may wait to be written; with many workers it is
-    /// higher.
+    /// The number of partitions that may wait to be written; with many workers, more may wait.
     ///
-    /// It lets other workers continue while one folds a large key.
+    /// Other workers can therefore continue while one worker folds a large key.
     static let partitionsWaiting = 16
-    /// The approximate number of partition parts that fill the buffer of unwritten output.
+    /// The approximate number of partition parts that fit into the buffer of unwritten output.
     static let partsWaiting = 8
-    /// The number of in-key checkpoints kept per key; only the latest are kept.
+    /// The maximum number of in-key checkpoints per key; only the latest are kept.
     static let checkpointsPerKeyMax = 4
 
     private let log: EventLog
@@ -68,7 +69,7 @@ package final class Rebuild: @unchecked Sendable {
     private let progress: @Sendable (Progress) -> Void
     private let isCancelled: @Sendable () -> Bool
 
-    /// - Parameter excluded: The positions of events to leave out.
+    /// - Parameter excluded: The positions of the events to exclude.
     package init(
         _ log: EventLog, _ drivers: [ProjectionDriver], workers: Int? = nil, limit: Limit = .none,
         excluded: Set<UInt64> = [], budgets: Budgets = Budgets(),
@@ -239,7 +240,7 @@ package final class Rebuild: @unchecked Sendable {
     }
 }
 
-/// The result for one projection.
+/// The result of a rebuild for one projection.
 public struct ProjectionReport: Sendable, Codable, Hashable {
     /// The name of the projection.
     public var name: String
@@ -260,11 +261,11 @@ extension Duration {
     }
 }
 
-/// The place of a record: an offset in the memory map, or its position in the log.
+/// The place of a record, either as an offset in the memory map or as its position in the log.
 ///
-/// An offset avoids the lookup, which would be most of the work. It stays valid during a rebuild,
-/// because records are neither changed nor removed (compaction waits for the rebuild), so LMDB
-/// rewrites only the last page.
+/// An offset avoids the lookup, which would be most of the work. Offsets stay valid during a
+/// rebuild: records are neither changed nor removed, because compaction waits for the rebuild, so
+/// LMDB rewrites only the last page.
 struct EventPlace: Hashable {
     let rawValue: UInt64
 
@@ -279,14 +280,15 @@ struct EventPlace: Hashable {
     var inMap: Int { Int(rawValue & ~EventPlace.positionFlag) }
 }
 
-/// The partitions of the keys by hash range.
+/// A division of the keys into partitions by hash range.
 ///
-/// A partition costs about 60 µs in addition to its entries, so small logs use few. With more than
-/// 256, the scan would write to more places than fit in the CPU cache.
+/// Each partition takes about 60 µs in addition to the time for its entries, so small logs use few
+/// partitions. With more than 256 partitions, the scan would write to more memory locations than
+/// fit in the CPU cache.
 struct HashPartitions {
     private static let bitsMax = 8
-    /// The minimum, so that even few entries are shared among threads, with cancellation checks in
-    /// between.
+    /// The minimum number of bits, so that even a few entries are distributed among threads, with
+    /// cancellation checks in between.
     private static let bitsMin = 4
     /// The number of entries per partition below which fewer partitions are used.
     private static let entriesEach = 1 << 14
@@ -308,7 +310,8 @@ struct HashPartitions {
 
 /// The entries (hash of a key, place of an event) of each partition.
 ///
-/// They are stored in chunks, so growing copies nothing. Chunks beyond a budget go to a file.
+/// The entries are stored in chunks, so adding entries never copies existing ones. Chunks beyond a
+/// budget go to a file.
 final class PartitionEntries: @unchecked Sendable {
     struct Entry {
         var hash: UInt64
@@ -344,7 +347,7 @@ final class PartitionEntries: @unchecked Sendable {
     private let partitions: UnsafeMutableBufferPointer<Partition>
     private let shift: UInt64
     private let chunkCount: Int
-    /// The current and the maximum number of full chunks in memory.
+    /// The number of full chunks in memory; `chunksMax` is the maximum.
     private var chunksInMemory = 0
     private let chunksMax: Int
     private let spill: SpillFile
@@ -353,7 +356,7 @@ final class PartitionEntries: @unchecked Sendable {
 
     /// - Parameters:
     ///   - entriesMax: The maximum number of entries in memory.
-    ///   - spill: The file for further entries, which several objects can share.
+    ///   - spill: The file for the remaining entries, which several objects can share.
     init(_ all: HashPartitions, entriesMax: Int, spillingTo spill: SpillFile) {
         shift = all.shift
         chunkCount = max(1, min(PartitionEntries.chunkCountMax, entriesMax / all.count))
@@ -438,8 +441,8 @@ final class PartitionEntries: @unchecked Sendable {
 struct EntryOrder: ~Copyable {
     typealias Entry = PartitionEntries.Entry
 
-    /// The number of bits that select a bucket; they follow the leading bits, which are equal in a
-    /// partition.
+    /// The number of bits that select a bucket; they follow the leading bits, which are equal for
+    /// all keys in a partition.
     private static let bucketBits = 11
     /// The maximum number of entries for insertion sort.
     private static let insertionCountMax = 32
@@ -458,8 +461,8 @@ struct EntryOrder: ~Copyable {
         return all.count > 1 ? spread(all) : all
     }
 
-    /// Distributes entries to buckets by the bits after the common ones, then sorts each bucket
-    /// stably.
+    /// Distributes the entries into buckets by the bits after the common leading bits, then sorts
+    /// each bucket stably.
     private mutating func spread(_ all: [Entry]) -> [Entry] {
         let mask = UInt64(1 << EntryOrder.bucketBits - 1)
         for index in counts.indices { counts[index] = 0 }
@@ -492,7 +495,7 @@ struct EntryOrder: ~Copyable {
         }
         if isSorted { return }
         guard bucket.count <= insertionCountMax else {
-            // The sort of the standard library is not guaranteed to be stable.
+            // The standard library's sort is not guaranteed to be stable.
             let sorted = bucket.indices.sorted {
                 bucket[$0].hash != bucket[$1].hash
                     ? bucket[$0].hash < bucket[$1].hash : $0 < $1

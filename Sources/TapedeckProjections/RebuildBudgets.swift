@@ -1,13 +1,16 @@
 extension Rebuild {
-    /// The memory limits of a rebuild before it spills to files or waits; tests use tiny values.
+    /// The memory limits beyond which a rebuild spills to files or waits; tests use tiny values.
     package struct Budgets: Sendable {
-        /// The maximum number of entries of 16 bytes in memory; more go to a file.
+        /// The maximum number of entries in memory, each 16 bytes long; the remaining entries go to
+        /// a file.
         package var entriesMax: Int
-        /// The maximum number of bytes of rows of all projections in memory; more go to a file.
+        /// The maximum number of bytes in memory for the rows of all projections; the remaining
+        /// rows go to a file.
         package var rowBytesMax: Int
-        /// The maximum number of unwritten bytes of folded partitions; folding pauses beyond it.
+        /// The maximum number of unwritten bytes of folded partitions; beyond this limit, folding
+        /// pauses.
         package var outputBytesMax: Int
-        /// The number of bytes of rows after which a load commits.
+        /// The number of bytes after which the loader commits.
         package var bytesPerCommitMax: Int
 
         package init(

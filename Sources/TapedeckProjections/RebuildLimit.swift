@@ -4,7 +4,7 @@ internal import TapedeckLog
 extension Rebuild {
     /// Returns the number of events up to `head` that a rebuild folds.
     ///
-    /// If the limit is a time, this reads the log once more, because each event must be checked.
+    /// If the limit is a time, this method reads the log once more to check each event.
     static func eventCount(
         _ log: EventLog, _ limit: Limit, head: UInt64, _ routing: Routing,
         _ admission: EventAdmission

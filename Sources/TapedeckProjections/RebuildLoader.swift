@@ -70,7 +70,7 @@ final class RebuildLoader: @unchecked Sendable {
                     for batch in batches { try RebuildLoader.append(batch, cursor) }
                 }
             }
-            // Outside the transaction, which can run twice if the map must grow.
+            // This is outside the transaction, which may run twice if the map must grow.
             for part in parts {
                 try digests[index].add(.states, part.states)
                 try digests[index].add(.items, part.items)
@@ -130,16 +130,16 @@ final class RebuildLoader: @unchecked Sendable {
         }
     }
 
-    /// The maximum number of merged batches waiting to be written, and the size of a batch in
-    /// bytes.
+    /// The maximum number of merged batches that wait to be written; `bytesPerBatch` is the size of
+    /// a batch.
     private static let batchesMax = 4
     private static let bytesPerBatch = 4 << 20
 
-    /// Hands over the merged rows, followed by an empty batch.
+    /// Merges the rows and hands them over in batches, followed by an empty batch.
     private func mergeRows(_ index: Int, into handover: OrderedHandover<RowBatch>) throws {
         struct Stopped: Error {}
         func hand(_ batch: RowBatch) throws {
-            // Nil if the other thread has failed; it reports its own error.
+            // This is nil if the other thread has failed, which then reports its own error.
             guard let number = handover.take() else { throw Stopped() }
             handover.put(number, batch)
         }
@@ -166,7 +166,7 @@ final class RebuildLoader: @unchecked Sendable {
                 let cursor = try transaction.cursor(table)
                 for batch in batches { try RebuildLoader.append(batch, cursor) }
             }
-            // Outside the transaction, which can run twice if the map must grow.
+            // This is outside the transaction, which may run twice if the map must grow.
             for batch in batches { try digests[index].add(.rows, batch) }
             if batches.last?.count == 0 { return }
         }

@@ -6,9 +6,9 @@ package struct Routing {
     /// The origins, indexed by number.
     package let origins: [OriginID]
     package let drivers: [ProjectionDriver]
-    /// For each driver, the index in its event types for each type number, or -1.
+    /// For each driver and type number, the index of the type in the driver's event types, or -1.
     package let typeIndexes: [[Int16]]
-    /// For each type number, a bit for each driver that folds it; drivers from the 64th on share
+    /// For each type number, one bit per driver that folds the type; drivers from the 64th on share
     /// the last bit.
     private let driverBits: [UInt64]
     /// The tag prefixes, such as `video/`, by which drivers route events, grouped by type number.
@@ -45,8 +45,8 @@ package struct Routing {
 
     /// Checks that the type and origin numbers of a record are known to this routing.
     ///
-    /// In an intact log they always are, because types and origins are registered before their
-    /// first event. Throws `LogError` with `.damaged`.
+    /// In an intact log, they are always known, because types and origins are registered before
+    /// their first event. Throws `LogError` with `.damaged` if one is unknown.
     @inline(__always)
     func check(_ record: RecordView) throws(LogError) {
         guard Int(record.type) < driverBits.count, Int(record.origin) < origins.count else {
@@ -73,7 +73,7 @@ package struct Routing {
         }
     }
 
-    /// Returns the drivers that fold any of the events; for most keys these are few.
+    /// Returns the drivers that fold any of the events; for most keys, there are only a few.
     @inline(__always)
     func drivers(of events: borrowing [EventReference]) -> DriverSet {
         var bits: UInt64 = 0
@@ -100,7 +100,7 @@ package struct Routing {
     }
 }
 
-/// The prefix of a projection's tags; most are compared as one word.
+/// The prefix of a projection's tags; most prefixes are compared as one word.
 private struct TagPrefix: Equatable {
     private let word: UInt64
     private let mask: UInt64

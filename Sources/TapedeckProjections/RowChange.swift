@@ -12,9 +12,10 @@ public enum RowChange: Hashable, Sendable {
     case moved(from: [UInt8], to: Row)
 }
 
-/// The changes of one commit to the rows of a table.
+/// The changes that one commit made to the rows of a table.
 public enum RowChanges: Hashable, Sendable {
-    /// The table must be read again, because the observer fell behind or the table was rebuilt.
+    /// The table must be read again, because the observer has just started or is too slow, or
+    /// because the table was rebuilt.
     case reset
     /// The changes, in the order in which the keys were folded.
     case changes([RowChange])
@@ -30,14 +31,13 @@ struct DiffBatch {
 
     /// The maximum number of changes in a commit; a larger commit is stored as a reset.
     static let entriesMax = 2_048
-    /// The table number for changed items; the key of a row is the key of the item in the items
-    /// table.
+    /// The table number for changed items; the row key is the item's key in the items table.
     static let itemsTable = 255
-    /// The table number for changed states; the key of a row is the key of the state, and the value
-    /// is empty.
+    /// The table number for changed states; the row key is the state's key in the states table, and
+    /// the value is empty.
     static let statesTable = 254
-    /// The number of commits kept for observers; an observer that is further behind receives a
-    /// reset.
+    /// The number of commits kept for observers; an observer that has fallen further behind
+    /// receives a reset.
     static let batchesMax: UInt64 = 1_024
 
     var entries: [Entry] = []
@@ -108,7 +108,7 @@ struct DiffBatch {
         }
     }
 
-    /// Appends the changes of other keys.
+    /// Appends the changes to other keys.
     mutating func add(contentsOf other: DiffBatch) {
         guard !isReset else { return }
         guard !other.isReset, entries.count + other.entries.count <= DiffBatch.entriesMax else {

@@ -8,7 +8,7 @@ public struct RowRange: Sendable {
     public let table: Int
     /// The lowest key; nil to start at the beginning.
     public let lower: RowKey?
-    /// The key above the range; nil to continue to the end.
+    /// The upper bound, which is not part of the range; nil to continue to the end.
     public let upper: RowKey?
     private let kind: Kind
 
@@ -32,10 +32,10 @@ public struct RowRange: Sendable {
         kind = .rows
     }
 
-    /// Creates a range of the items of a key whose names begin with a prefix; their row keys are
-    /// the item names.
+    /// Creates a range of the items of a key whose names begin with a prefix; the row keys are the
+    /// item names.
     ///
-    /// They can be followed if the prefix is, or begins with, one of the projection's
+    /// The items can be followed if the prefix equals or begins with one of the projection's
     /// `followedItems`.
     ///
     /// - Parameter key: The key; nil for all keys, which is only allowed in `LiveQuery.details`.
@@ -43,17 +43,18 @@ public struct RowRange: Sendable {
         self.init(projection, prefix: prefix, .items(key.map { ($0, ViewKey($0)) }))
     }
 
-    /// Creates a range of the state of a key: one row with an empty key and value, if there is a
-    /// state.
+    /// Creates a range for the state of a key: one row with an empty key and value if the key has a
+    /// state, otherwise no rows.
     ///
-    /// It can be followed if the projection's `statesAreFollowed` is true.
+    /// The state can be followed if the projection's `statesAreFollowed` is true.
     public init(of projection: any Projection, stateOf key: Tag) {
         self.init(projection, prefix: nil, .state(tag: key, key: ViewKey(key)))
     }
 
     /// Creates a range of keys whose states or items change, for use in `LiveQuery.details`.
     ///
-    /// An entry that lists such a key in `LiveEntry.keys` is rebuilt when it changes.
+    /// An entry that lists such a key in `LiveEntry.keys` is rebuilt when the key's state or items
+    /// change.
     ///
     /// - Parameter prefix: The prefix of the item names, as in `init(of:itemsOf:prefix:)`; nil for
     ///   states.
@@ -71,7 +72,7 @@ public struct RowRange: Sendable {
         self.kind = kind
     }
 
-    /// Whether the range reports keys that entries can be built from.
+    /// Whether the range reports keys from which entries can be built.
     var isOfKeys: Bool { if case .keys = kind { true } else { false } }
 
     /// Returns whether the whole range belongs to the given key.
@@ -83,7 +84,8 @@ public struct RowRange: Sendable {
         }
     }
 
-    /// Returns the row key of a change in a commit; nil if it is outside this range.
+    /// Returns the row key in this range for a key reported by a commit; nil if that key is outside
+    /// this range.
     func key(ofChanged key: [UInt8]) -> [UInt8]? {
         if case .rows = kind { return contains(key) ? key : nil }
         guard let count = ViewKey.count(in: key) else { return nil }

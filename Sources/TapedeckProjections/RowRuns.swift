@@ -1,10 +1,10 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// A sequence of rows: key length (2 bytes), value length (4 bytes), key and value of each.
+/// A sequence of rows, each stored as key length (2 bytes), value length (4 bytes), key and value.
 ///
-/// It manages its own memory instead of using an array, so adding a row takes only three copies.
-/// One thread fills it and then passes it on; it is never used by two threads at once.
+/// A batch manages its own memory instead of using an array, so adding a row takes only three
+/// copies. One thread fills a batch and then passes it on; two threads never use it at once.
 final class RowBatch: @unchecked Sendable {
     private var start: UnsafeMutableRawPointer
     private var capacity: Int
@@ -105,16 +105,17 @@ final class RowBatch: @unchecked Sendable {
     }
 }
 
-/// Sorts rows by the first bytes of their keys as numbers, which distinguish nearly all rows.
+/// Sorts rows by the first 16 bytes of their keys, read as two numbers, which distinguish nearly
+/// all rows.
 enum RowOrder {
     struct Place {
-        /// The first eight bytes of the key; `second` holds the next eight.
+        /// The first eight bytes of the key as a number; `second` contains the next eight.
         var first: UInt64
         var second: UInt64
         /// The offset of the row.
         var start: Int
 
-        /// Returns the byte at an index counted from the last.
+        /// Returns the byte at an index, counted from the last byte.
         @inline(__always)
         func digit(_ number: Int) -> Int {
             let word = number < 8 ? second : first
@@ -148,7 +149,7 @@ enum RowOrder {
         }
     }
 
-    /// Sorts by one byte at a time, starting with the last; each pass is stable.
+    /// Sorts by one byte at a time, starting with the last byte; each pass is stable.
     private static func spread(_ rows: inout [Place]) {
         var counts = [Int](repeating: 0, count: digits * values)
         for row in rows {
@@ -157,7 +158,7 @@ enum RowOrder {
         var from = rows
         for digit in 0..<digits {
             let part = digit * values..<(digit + 1) * values
-            // All rows have the same byte here.
+            // Skip this byte if it is the same in all rows.
             if counts[part].contains(rows.count) { continue }
             var start = 0
             for index in part { (counts[index], start) = (start, start + counts[index]) }
@@ -203,7 +204,8 @@ struct RowWalker {
             + Int(all.loadUnaligned(fromByteOffset: start + 2, as: UInt32.self))
     }
 
-    /// Returns eight bytes as a number, padded with zeros; the first eight decide most comparisons.
+    /// Returns eight bytes of a key as a number, padded with zeros; the first eight decide most
+    /// comparisons.
     @inline(__always)
     static func prefix(_ key: UnsafeRawBufferPointer, from start: Int = 0) -> UInt64 {
         if key.count >= start + 8 {
@@ -217,7 +219,8 @@ struct RowWalker {
     }
 }
 
-/// Sorted runs of rows that are merged at the end; runs beyond a memory budget go to a file.
+/// A collection of sorted runs of rows that are merged at the end; runs beyond a memory budget go
+/// to a file.
 final class RowRuns {
     private var inMemory: [RowBatch] = []
     private var inMemoryCount = 0

@@ -2,10 +2,10 @@ internal import Foundation
 internal import Synchronization
 internal import TapedeckLog
 
-/// Bytes stored on disk instead of in memory, in an unnamed file that disappears with the process.
+/// An unnamed file for bytes beyond a memory budget; it disappears when the process ends.
 ///
-/// Several threads may append at once; read only after all have finished. Throws `LogError`:
-/// `.diskFull` or another system error.
+/// Several threads may append at once. Read the file only after all threads have finished
+/// appending. Methods throw `LogError`: `.diskFull` or another system error.
 final class SpillFile: @unchecked Sendable {
     private let path: String
     private let file: Int32
@@ -40,7 +40,7 @@ final class SpillFile: @unchecked Sendable {
 
     /// Returns appended bytes, which are valid for the lifetime of this object.
     ///
-    /// Nothing may be appended afterwards.
+    /// Do not append anything afterwards.
     func bytes(_ range: Range<Int>) throws -> UnsafeRawBufferPointer {
         guard !range.isEmpty else { return UnsafeRawBufferPointer(start: nil, count: 0) }
         let all = try map.withLock { map in

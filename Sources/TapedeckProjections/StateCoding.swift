@@ -1,16 +1,17 @@
 public import TapedeckModel
 
-/// Writes the bytes of a state: varints, lengths and text, in the order in which they are read.
+/// Writes the bytes of a state from its fields, in the order in which a `StateReader` reads them.
 public struct StateWriter: Sendable {
     @usableFromInline package var bytes: [UInt8]
 
-    /// The bytes written so far, such as the value of an item that `StateReader.read` decodes.
+    /// The bytes written so far, for example for an item that `StateReader.read` decodes.
     public var encoded: [UInt8] { bytes }
 
     /// Creates a writer.
     public init() {
         bytes = []
-        // Enough for most states and items; growing step by step would copy them several times.
+        // This is enough for most states and items; growing step by step would copy the bytes
+        // several times.
         bytes.reserveCapacity(StateWriter.bytesReserved)
     }
 
@@ -36,7 +37,7 @@ public struct StateWriter: Sendable {
     public mutating func add(_ value: Bool) { bytes.append(value ? 1 : 0) }
     /// Adds a floating-point number.
     public mutating func add(_ value: Double) { bytes.appendLittleEndian(value.bitPattern) }
-    /// Adds text.
+    /// Adds a string.
     public mutating func add(_ value: String) { bytes.appendPrefixed(value) }
     /// Adds bytes.
     @inlinable
@@ -62,7 +63,7 @@ public struct StateWriter: Sendable {
         add(UInt64(values.count))
         for value in values { write(&self, value) }
     }
-    /// Adds an optional text.
+    /// Adds an optional string.
     public mutating func add(_ value: String?) { add(value) { $0.add($1) } }
     /// Adds an optional number.
     public mutating func add(_ value: Int64?) { add(value) { $0.add($1) } }
@@ -76,7 +77,7 @@ public struct StateWriter: Sendable {
     public mutating func add(_ value: EventID?) { add(value) { $0.add($1) } }
 }
 
-/// Reads the bytes of a state; each function throws `ModelError` with `.damaged` if they end too
+/// Reads the bytes of a state; each method throws `ModelError` with `.damaged` if the bytes end too
 /// early.
 public struct StateReader {
     var reader: ByteReader
@@ -102,7 +103,7 @@ public struct StateReader {
     public mutating func double() throws(ModelError) -> Double {
         Double(bitPattern: try found(reader.littleEndian(UInt64.self)))
     }
-    /// Reads text.
+    /// Reads a string.
     public mutating func string() throws(ModelError) -> String {
         try found(reader.prefixedString())
     }
@@ -132,7 +133,7 @@ public struct StateReader {
         for _ in 0..<count { values.append(try read(&self)) }
         return values
     }
-    /// Reads an optional text.
+    /// Reads an optional string.
     public mutating func optionalString() throws(ModelError) -> String? {
         try bool() ? try string() : nil
     }

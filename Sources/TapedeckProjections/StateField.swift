@@ -2,7 +2,7 @@ internal import TapedeckModel
 
 /// A field of a state, for display.
 public struct StateField: Hashable, Sendable, Codable {
-    /// The name in the program, with the names of its parents, such as `winner.id`.
+    /// The name of the field in the program, after the names of its parents, such as `winner.id`.
     public var name: String
     /// The value; for a long list, its first elements.
     public var value: String
@@ -20,7 +20,7 @@ public struct StateField: Hashable, Sendable, Codable {
 
     /// Returns the fields of a state that have a value.
     ///
-    /// They are found by reflection, so projections need no code for it.
+    /// The fields are found by reflection, so projections need no code for display.
     static func all(of state: some ProjectionState) -> [StateField] {
         var fields: [StateField] = []
         for (name, value) in Mirror(reflecting: state).children {
@@ -46,10 +46,10 @@ public struct StateField: Hashable, Sendable, Codable {
         }
     }
 
-    /// Returns a value as text; nil if its parts are shown one by one.
+    /// Returns a value as a string; nil if its parts are shown one by one.
     private static func text(of value: Any, _ mirror: Mirror) -> String? {
         switch value {
-        // The fold only uses the order for comparisons; it is of no interest to a reader.
+        // Folds use the order only for comparisons, so it is not shown.
         case is FoldOrder: return ""
         case let bytes as [UInt8]: return text(of: bytes)
         default: break

@@ -2,11 +2,12 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// The locks of a store besides those of the log; each is released with its `FileLock`.
+/// The locks of a store apart from those of the log; each lock is released with its `FileLock`.
 enum StoreLock {
     /// Takes the lock that allows only one rebuild of a store at a time.
     ///
-    /// - Parameter waits: Whether to wait for a rebuild in progress; if false, this throws `.busy`.
+    /// - Parameter waits: Whether to wait for a rebuild in progress; if false, the method throws
+    ///   `.busy` instead.
     static func rebuild(
         _ directory: StoreDirectory, waits: Bool
     ) throws -> FileLock {
@@ -29,10 +30,10 @@ enum StoreLock {
         }
     }
 
-    /// Takes the exclusive lock for removing scratch files or changing the events they are built
-    /// from.
+    /// Takes the exclusive lock that is required to remove scratch files or to change the events
+    /// from which they are built.
     ///
-    /// Returns nil if there is a scratch file and `waits` is false.
+    /// Returns nil if a scratch file is in use and `waits` is false.
     static func allScratch(
         _ directory: StoreDirectory, waits: Bool = false
     ) throws -> FileLock? {
@@ -42,9 +43,10 @@ enum StoreLock {
         }
     }
 
-    /// Takes the lock of a decision that has had too many conflicts, which makes others wait.
+    /// Takes the lock of a decision that has had too many conflicts; meanwhile, other decisions
+    /// wait.
     ///
-    /// Returns nil if it is taken.
+    /// Returns nil if the lock is already taken.
     static func turn(_ directory: StoreDirectory) throws -> FileLock? {
         try ProjectionError.naming {
             try FileLock.take(directory.path + "/turn.lock", .alone)

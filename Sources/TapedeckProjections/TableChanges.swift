@@ -3,9 +3,9 @@ internal import TapedeckModel
 
 /// The changes to a table: entries to remove, then entries to write.
 ///
-/// One thread fills it and then passes it on; it is never used by two threads at once.
+/// One thread fills an object and then passes it on; two threads never use it at once.
 final class TableChanges: @unchecked Sendable {
-    /// Most batches have few events.
+    /// The initial capacity in bytes; it is small because most batches have few events.
     private static let bytesReserved = 256
     private var removals = RowBatch(capacity: 0)
     private var puts = RowBatch(capacity: bytesReserved)
@@ -36,7 +36,7 @@ final class TableChanges: @unchecked Sendable {
         removals.add(contentsOf: other.removals)
     }
 
-    /// Sorts the changes by key, so that neighbors are written one after another.
+    /// Sorts the changes by key, so that neighboring entries are written one after another.
     func sort() {
         puts = puts.sorted()
         removals = removals.sorted()

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import Synchronization
 
-/// Runs blocking work on dedicated threads; tasks in a shared pool must not wait for LMDB or each
-/// other.
+/// Runs blocking work on dedicated threads, because tasks in a shared pool must not wait for LMDB
+/// or each other.
 enum Threads {
-    /// The niceness of the threads, which yield to appends and reads: a rebuild may take longer, an
-    /// append should not.
+    /// The niceness of the threads, which makes them yield to appends and reads: a rebuild may take
+    /// longer, but an append should not.
     private static let niceness: Int32 = 10
 
     /// Lowers the priority of the calling thread.
@@ -42,11 +42,11 @@ enum Threads {
 }
 
 extension Threads {
-    /// Calls `body` with each number below `count` in parallel on all processors; a single call
-    /// runs on the calling thread.
+    /// Calls `body` with each number below `count`, in parallel on all processors; if `count` is 1,
+    /// uses the calling thread.
     ///
-    /// Unlike the threads of `run`, these keep their priority, because the caller is waiting for
-    /// the result.
+    /// Unlike the threads of `run`, these threads keep their priority, because the caller is
+    /// waiting for the result.
     static func perform<R: Sendable>(
         _ count: Int, _ body: @Sendable (Int) throws -> R
     ) throws -> [R] {
@@ -62,8 +62,8 @@ extension Threads {
 
 /// Passes the results of numbered pieces of work to one consumer in number order.
 ///
-/// A worker only gets a number if it is within a window of the consumer and not too many bytes are
-/// waiting, so memory is bounded however uneven the pieces are.
+/// A worker receives a number only if the number is within a window from the consumer's number and
+/// not too many bytes are waiting. Memory is therefore bounded, however uneven the pieces are.
 final class OrderedHandover<Value>: @unchecked Sendable {
     private struct Results {
         var values: [Value] = []
@@ -83,7 +83,7 @@ final class OrderedHandover<Value>: @unchecked Sendable {
     private let condition = NSCondition()
 
     /// - Parameter bytesMax: The number of waiting bytes above which only the piece that the
-    ///   consumer needs next can proceed.
+    ///   consumer needs next may proceed.
     init(_ range: Range<Int>, window: Int, bytesMax: Int = .max) {
         self.bytesMax = bytesMax
         next = range.lowerBound
@@ -92,12 +92,14 @@ final class OrderedHandover<Value>: @unchecked Sendable {
         self.window = window
     }
 
-    /// Returns whether a number must wait because too many bytes before it are waiting.
+    /// Returns whether a number must wait because too many bytes are waiting and the consumer needs
+    /// an earlier number first.
     private func isHeldUp(_ number: Int) -> Bool {
         !hasFailed && waitingCount > bytesMax && number > consumed
     }
 
-    /// Returns the next number to work on; nil if there is none or a worker has failed.
+    /// Waits until a piece may begin and returns its number; nil if no pieces are left or a worker
+    /// has failed.
     func take() -> Int? {
         condition.lock()
         defer { condition.unlock() }
@@ -109,7 +111,7 @@ final class OrderedHandover<Value>: @unchecked Sendable {
         return next
     }
 
-    /// Hands over the result of a number, or part of it.
+    /// Hands over the result for a number, or part of the result.
     func put(_ number: Int, _ value: sending Value, byteCount: Int = 0, isLast: Bool = true) {
         condition.lock()
         while isHeldUp(number) { condition.wait() }
@@ -123,7 +125,8 @@ final class OrderedHandover<Value>: @unchecked Sendable {
         condition.unlock()
     }
 
-    /// Waits for and returns the available results in order; nil after the last one or a failure.
+    /// Waits for results and returns the available ones in order; nil after the last result or a
+    /// failure.
     func collect() -> [Value]? {
         condition.lock()
         defer { condition.unlock() }

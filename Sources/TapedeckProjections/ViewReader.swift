@@ -1,6 +1,6 @@
 public import TapedeckModel
 
-/// Reads projections, all at the same log position.
+/// A reader of projections that are all at the same log position.
 public protocol ViewReader {
     /// Returns the state of a key; nil if the key has no events.
     func state<P: Projection>(of projection: P, key: Tag) throws -> P.State?
@@ -31,11 +31,11 @@ public protocol ViewReader {
 
     /// Returns rows in byte order, given a tag that all their events share.
     ///
-    /// The result is the same as without the tag. A reader of a past state can use it to fold only
-    /// the keys of the events with that tag.
+    /// The result is the same as without the tag. A reader of a past state can use the tag to fold
+    /// only the keys of events that have it.
     ///
-    /// - Parameter tag: The shared tag, such as that of a show, which the events of its episodes
-    ///   also have.
+    /// - Parameter tag: The shared tag; for example, the events of a show's episodes also have the
+    ///   tag of the show.
     func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
         limit: Int, eventsTagged tag: Tag
@@ -44,7 +44,7 @@ public protocol ViewReader {
     /// Returns rows of the projection's table at index `table`, in reverse byte order.
     ///
     /// - Parameters:
-    ///   - lower: The lowest key; nil to continue to the beginning.
+    ///   - lower: The lowest key, inclusive; nil to continue to the beginning.
     ///   - upper: The key below which to start; nil to start at the end.
     ///   - before: The key of the last row already read; nil to start below `upper`.
     ///   - limit: The maximum number of rows.
@@ -55,7 +55,7 @@ public protocol ViewReader {
 }
 
 extension ViewReader {
-    /// Ignores the tag, which does not help when reading tables.
+    /// Returns the rows and ignores the tag, which does not help when reading tables.
     public func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
         limit: Int, eventsTagged tag: Tag

@@ -6,7 +6,7 @@ public import TapedeckModel
 /// A consistent view of projections inside `ProjectionRunner.read`.
 public struct Views: ViewReader {
     private let sources: [Digest16: (tables: ViewsFile.Tables, transaction: TransactionAlias)]
-    /// Folds keys on demand instead of reading tables.
+    /// Folds keys on demand; if nil, tables are read instead.
     private let folds: KeyFolds?
     private let scope: ViewsScope
 
@@ -138,7 +138,8 @@ public struct Views: ViewReader {
         try rows(of: projection, table, lower, upper, after: after, limit, eventsTagged: nil)
     }
 
-    /// Returns rows of one table whose events all have a tag, in byte order; see `ViewReader`.
+    /// Returns rows of one table in byte order, given a tag that all their events have; see
+    /// `ViewReader`.
     public func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
         limit: Int, eventsTagged tag: Tag
@@ -196,12 +197,14 @@ public struct Views: ViewReader {
         return found
     }
 
-    /// Returns the tables of a projection and their transaction; nil if it has none here.
+    /// Returns the tables of a projection and their transaction; nil if these views do not read its
+    /// tables.
     func tables(
         of projection: Digest16
     ) -> (tables: ViewsFile.Tables, transaction: TransactionAlias)? { sources[projection] }
 
-    /// Returns the entries of a table from one key on, after another, and below a third.
+    /// Returns the entries of a table with keys that are at least `from`, greater than `after` and
+    /// less than `upTo`.
     func scan(
         _ transaction: TransactionAlias, _ table: Table, from: [UInt8], after: [UInt8]?,
         upTo: [UInt8]?, dropping: Int, limit: Int
@@ -225,7 +228,8 @@ public struct Views: ViewReader {
 }
 
 extension [Row] {
-    /// Returns the sorted rows from one key on, after another, and below a third.
+    /// Returns the rows with keys that are at least `from`, greater than `after` and less than
+    /// `end`; the rows must be sorted.
     fileprivate func part(
         from: [UInt8], after: [UInt8]?, upTo end: [UInt8]?, limit: Int
     ) -> [Row] {
@@ -235,7 +239,7 @@ extension [Row] {
         return Array(self[start..<Swift.max(start, Swift.min(rest, start + limit))])
     }
 
-    /// Returns the first index from which the condition holds for all keys.
+    /// Returns the first index from which a condition holds for all keys.
     private func place(where isSo: ([UInt8]) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -247,13 +251,13 @@ extension [Row] {
 }
 
 extension Row {
-    /// The row with its key in the projection, without the leading table number.
+    /// The row without the leading table number in its key.
     fileprivate var withoutTable: Row { Row(key: Array(key.dropFirst()), value: value) }
 }
 
-/// Whether the transactions that views read from are still open.
+/// A flag that shows whether the transactions from which views read are still open.
 final class ViewsScope: Sendable {
-    /// Notes the reads; nil if they need not be noted.
+    /// Records the reads; nil if they do not have to be recorded.
     let recorder: ReadRecorder?
     private let hasEnded = Atomic(false)
 

@@ -19,16 +19,16 @@ enum ViewsComparison {
                     if x.key.elementsEqual(y.key) {
                         what = x.value.elementsEqual(y.value) ? nil : "the values differ"
                     } else if x.key.precedes(y.key) {
-                        what = "the live tables have it, a fresh rebuild does not"
+                        what = "the live tables have it, but a fresh rebuild does not"
                     } else {
                         key = y.key
-                        what = "a fresh rebuild has it, the live tables do not"
+                        what = "a fresh rebuild has it, but the live tables do not"
                     }
                 } else {
                     what =
                         a != nil
-                        ? "the live tables have it, a fresh rebuild does not"
-                        : "a fresh rebuild has it, the live tables do not"
+                        ? "the live tables have it, but a fresh rebuild does not"
+                        : "a fresh rebuild has it, but the live tables do not"
                 }
                 if let what, let key {
                     return ViewsDifference(
@@ -42,8 +42,9 @@ enum ViewsComparison {
         return nil
     }
 
-    /// Returns a readable form of a key: the tag in keys of states and items, and unprintable bytes
-    /// in hexadecimal.
+    /// Returns a readable form of a key.
+    ///
+    /// The keys of states and items are shown by their tag. Unprintable bytes are in hexadecimal.
     static func readable(_ key: UnsafeRawBufferPointer, _ part: ViewsDigest.Part) -> String {
         if part != .rows, key.count > 9 {
             let end = min(key.count, 9 + Int(key[8]))

@@ -6,31 +6,32 @@ package import TapedeckModel
 
 /// A views file with the tables and checkpoints of one or more projections.
 ///
-/// Writes do not wait for the disk. The file survives a crash of the process intact. After a crash
-/// of the system it is deleted and rebuilt from the log (`ViewsCatalogue`).
+/// Writes do not wait for the disk. The file stays intact if the process crashes. After a crash of
+/// the system, it is deleted and rebuilt from the log (see `ViewsEntry`).
 package final class ViewsFile: Sendable {
     /// The tables of one projection.
     package struct Tables: Sendable {
-        /// Key → state (`StoredKey`).
+        /// Maps a key to its state (`StoredKey`).
         package let states: Table
-        /// Key and item name → item.
+        /// Maps a key and an item name to the item.
         package let items: Table
-        /// Table number (1 byte) and row key → row.
+        /// Maps a table number (1 byte) and a row key to the value of the row.
         package let rows: Table
-        /// Key and order → in-key checkpoint; also the frozen keys and their reasons.
+        /// Maps a key and an order to an in-key checkpoint; also contains the frozen keys and the
+        /// reasons.
         package let extra: Table
     }
 
     package let number: UInt64
     package let environment: Environment
-    /// Fingerprint → checkpoint; also the identity of the log.
+    /// Maps a fingerprint to a checkpoint; also contains the identity of the log.
     package let meta: Table
-    /// Number (integer key) → the changed rows of one commit.
+    /// Maps a number (integer key) to the changed rows of one commit.
     package let diffs: Table
     package let tables: [Digest16: Tables]
 
-    /// The maximum number of projections per file; each has four tables, so this is far below
-    /// LMDB's limit.
+    /// The maximum number of projections per file; each projection has four tables, and their total
+    /// is far below LMDB's limit.
     static let projectionsMax = 48
 
     let opened: OpenViews.Place
@@ -85,7 +86,7 @@ package final class ViewsFile: Sendable {
         return tables
     }
 
-    /// Releases the file, which is closed after its last user in this process has released it.
+    /// Releases the file, which is closed once its last user in this process has released it.
     package func close() {
         guard !wasClosed.exchange(true, ordering: .sequentiallyConsistent) else { return }
         noteUse()
@@ -96,7 +97,7 @@ package final class ViewsFile: Sendable {
 
     // MARK: - Meta
 
-    /// Returns the checkpoint of a projection; nil if it was never built here.
+    /// Returns the checkpoint of a projection; nil if the projection was never built in this file.
     func checkpoint(
         _ projection: Digest16, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> ProjectionCheckpoint? {
@@ -122,10 +123,10 @@ package final class ViewsFile: Sendable {
             decoding: try transaction.get(meta, ProjectionCheckpoint.key(projection)))
     }
 
-    /// Returns the checkpoints of all projections in the file, including ones unknown to this
-    /// program.
+    /// Returns the checkpoints of all projections in the file, including projections unknown to
+    /// this program.
     ///
-    /// Throws `StoredRowError` if a row has an unreadable key, because later projections would be
+    /// Throws `StoredRowError` if a row has an unreadable key, because its projection would be
     /// missed.
     func checkpoints(
         _ transaction: borrowing some Readable & ~Copyable
@@ -149,8 +150,8 @@ package final class ViewsFile: Sendable {
 
     /// Returns the identity of a log, which is stored in its views files.
     ///
-    /// A copied or restored log has a new origin, so it does not accept views that have folded more
-    /// or other events.
+    /// A copied or restored log has a new origin, so it does not accept views into which additional
+    /// or different events have been folded.
     static func name(of log: EventLog) -> [UInt8] {
         var name: [UInt8] = []
         for half in [log.storeID.high, log.storeID.low, log.origin.high, log.origin.low] {
@@ -172,7 +173,7 @@ package final class ViewsFile: Sendable {
 package struct ProjectionCheckpoint: Hashable, Sendable {
     /// The position up to which all events are folded.
     package var position: UInt64
-    /// The last change of effective stamps that is included; see `EventLog.overrides`.
+    /// The number of the last included change to effective stamps; see `EventLog.overrides`.
     package var overrides: UInt64
     /// The checksum of the event at the position, which differs in another log of the same length.
     package var checksum: UInt32
@@ -183,7 +184,7 @@ package struct ProjectionCheckpoint: Hashable, Sendable {
         self.checksum = checksum
     }
 
-    /// - Parameter history: The mark of the log up to this position.
+    /// - Parameter history: The history mark of the log up to this position.
     package func encoded(_ history: HistoryMark) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendLittleEndian(position)
@@ -230,7 +231,7 @@ package struct ProjectionCheckpoint: Hashable, Sendable {
         return key
     }
 
-    /// Returns the projection of a key; nil for other keys in the table.
+    /// Returns the projection whose checkpoint has the given key; nil for other keys in the table.
     static func projection(_ key: UnsafeRawBufferPointer) -> Digest16? {
         var reader = ByteReader(key)
         guard key.count == 17, reader.littleEndian(UInt8.self) == UInt8(ascii: "p"),
@@ -256,7 +257,7 @@ package enum ExtraKey {
     static let allFrozen = Array("z".utf8)
 }
 
-/// A frozen key and the reason.
+/// A frozen key, and the reason why it is frozen.
 public struct FrozenKey: Hashable, Sendable, Codable {
     /// The name of the projection.
     public var projection: String

@@ -5,15 +5,15 @@ public import TapedeckModel
 public struct ServerError: CodedError {
     /// The error code.
     public let code: ErrorCode
-    /// The error message, including the file or position concerned.
+    /// The error message, including the affected file or position.
     public let message: String
     /// The suggested action.
     public let hint: String?
     /// The underlying error.
     public let cause: (any Error)?
-    /// The position in a space's log that is affected, if known.
+    /// The affected position in a space's log, if known.
     public let position: UInt64?
-    /// The space that is affected, if known.
+    /// The affected space, if known.
     package let space: SpaceID?
     /// The space's current lineage, if the code is `.lineageChanged`.
     package let lineage: LineageID?
@@ -64,7 +64,8 @@ public struct ServerError: CodedError {
         case .incompatible:
             self.init(
                 .damaged, "\(error.path) is not a file of this LMDB version: \(error.detail)",
-                hint: "it was written by another version, or is not a server's file", cause: error)
+                hint: "it was written by another version, or does not belong to a server",
+                cause: error)
         case .busy:
             self.init(
                 .busy, "\(error.path) is busy: \(error.detail)", hint: "try again", cause: error)
@@ -73,7 +74,7 @@ public struct ServerError: CodedError {
                 .notFound, "there is no \(error.path)", hint: "check the directory", cause: error)
         case .inputOutput:
             self.init(
-                .inputOutput, "input or output failed on \(error.path): \(error.detail)",
+                .inputOutput, "I/O error on \(error.path): \(error.detail)",
                 hint: "check the disk, then start the server again", cause: error)
         case .unexpected:
             self.init(.internalError, "\(error.path): \(error.detail)", cause: error)
@@ -103,7 +104,7 @@ public struct ServerError: CodedError {
 extension ServerError {
     static func lineageChanged(_ lineage: LineageID, _ space: SpaceID) -> ServerError {
         ServerError(
-            .lineageChanged, "the server is in the lineage \(lineage)",
+            .lineageChanged, "the server's current lineage is \(lineage)",
             hint: "repeat the handshake",
             space: space, lineage: lineage)
     }

@@ -7,7 +7,7 @@ package enum ServerLimits {
     package static let bodyBytesMax = SyncLimits.pushBytesMax + (64 << 10)
     /// The maximum body size of any other request, in bytes.
     package static let smallBodyBytesMax = 64 << 10
-    /// The maximum total size of the bodies in memory, over all requests, in bytes.
+    /// The maximum total size of the bodies of all requests in memory, in bytes.
     package static let heldBytesMax = 512 << 20
     /// The maximum number of concurrent requests, not counting live connections.
     package static let requestsMax = 4_096
@@ -23,18 +23,20 @@ package enum ServerLimits {
     package static let bodySecondsMax = 300
     /// The interval of keep-alive messages on a live connection, in seconds.
     package static let keepAliveSeconds = 15
-    /// The delay requested of clients while the server is busy or shutting down, in seconds.
+    /// The time that clients are asked to wait while the server is busy or shutting down, in
+    /// seconds.
     package static let retryAfterSeconds = 1
     /// The time that pending requests may take during a shutdown, in seconds.
     package static let shutdownSecondsMax = 30
-    /// The size after which a group of pushes is committed, in bytes.
+    /// The maximum total size of the pushes in one commit, in bytes; a single larger push is
+    /// committed alone.
     package static let bytesPerCommitMax = 16 << 20
     /// The maximum number of pushes per commit.
     package static let pushesPerCommitMax = 1_024
     /// The maximum total size of a request's headers, in bytes.
     package static let headerBytesMax = 16 << 10
-    /// The maximum length of a space's or token's name.
+    /// The maximum length of the name of a space or token, in bytes.
     package static let nameCountMax = 64
-    /// The number of threads that read for pulls.
+    /// The number of queues for reads.
     package static let readersMax = 4
 }

@@ -2,13 +2,13 @@ internal import TapedeckModel
 
 /// Manages the tokens of a server's directory, even while the server runs.
 public final class TokenStorage: Sendable {
-    /// The stored facts about a token.
+    /// The stored information about a token.
     public struct Token: Sendable {
         /// The id to pass to `revoke`.
         public let id: String
-        /// The name that describes its purpose.
+        /// The name that describes the token's purpose.
         public let name: String
-        /// The name of the space that it opens.
+        /// The name of the space that the token gives access to.
         public let space: String
         /// The creation time, in Unix milliseconds.
         public let createdAt: UInt64
@@ -18,7 +18,7 @@ public final class TokenStorage: Sendable {
 
     private let storage: LMDBStorage
 
-    /// Opens a server's directory.
+    /// Opens the directory of a server.
     ///
     /// Throws `ServerError`: `.notFound` if the directory has never had a server, `.newerFormat`,
     /// `.damaged`, `.accessDenied`.
@@ -32,7 +32,7 @@ public final class TokenStorage: Sendable {
         storage = try LMDBStorage(place)
     }
 
-    /// Creates a token; its text cannot be retrieved later.
+    /// Creates a token, which cannot be retrieved later.
     @available(*, noasync)
     public func create(
         space: String, name: String
@@ -51,7 +51,7 @@ public final class TokenStorage: Sendable {
         }
     }
 
-    /// Revokes a token; throws `.notFound`.
+    /// Revokes a token; throws `.notFound` if it does not exist.
     @available(*, noasync)
     public func revoke(_ id: String) throws(ServerError) {
         try storage.revokeTokenBlocking(id)

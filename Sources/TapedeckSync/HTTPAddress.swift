@@ -1,9 +1,9 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// The address of a server that secrets can be sent to.
+/// The address of a server that is safe to send secrets to.
 struct HTTPAddress: Hashable, Sendable {
-    /// The maximum length in bytes, because a store remembers servers by their addresses.
+    /// The maximum length in bytes; it is limited because a store remembers servers by address.
     static let bytesMax = 300
 
     /// The maximum length of an address quoted in an error, in characters.
@@ -12,7 +12,7 @@ struct HTTPAddress: Hashable, Sendable {
     /// The address with scheme and host in lowercase, without a trailing slash.
     let base: String
 
-    /// Checks an address; plain `http` is only allowed for this machine, because requests contain a
+    /// Checks an address; plain `http` is allowed only for this machine, because requests contain a
     /// token.
     ///
     /// Throws `SyncError` with `.usage`.
@@ -27,9 +27,9 @@ struct HTTPAddress: Hashable, Sendable {
         guard address.utf8.count <= HTTPAddress.bytesMax else {
             throw SyncError(
                 .usage,
-                "\"\(shown)…\" has \(address.utf8.count) bytes;"
-                    + " an address can have at most \(HTTPAddress.bytesMax)",
-                hint: "use the form http://127.0.0.1:8080")
+                "\"\(shown)…\" is \(address.utf8.count) bytes long;"
+                    + " the limit for an address is \(HTTPAddress.bytesMax)",
+                hint: "use an address such as http://127.0.0.1:8080")
         }
         guard var url = URLComponents(string: address), let scheme = url.scheme?.lowercased(),
             let host = url.host?.lowercased(), !host.isEmpty,
@@ -39,13 +39,13 @@ struct HTTPAddress: Hashable, Sendable {
                 .usage,
                 address.contains { "?#".contains($0) }
                     ? "the address \"\(shown)…\" has a query or a fragment"
-                    : "\"\(shown)\" is not the address of a server",
-                hint: "use the form http://127.0.0.1:8080")
+                    : "\"\(shown)\" is not a valid server address",
+                hint: "use an address such as http://127.0.0.1:8080")
         }
         if let port = HTTPAddress.port(of: address), UInt16(port) ?? 0 == 0 {
             throw SyncError(
                 .usage, "\"\(port.prefix(40))\" in \(address) is not a valid port",
-                hint: "ports are 1 to 65535")
+                hint: "use a port from 1 to 65535")
         }
         let isLocal = ["127.0.0.1", "::1", "[::1]", "localhost"].contains(host)
         guard scheme == "https" || isLocal else {
@@ -71,7 +71,8 @@ struct HTTPAddress: Hashable, Sendable {
             hint: "remove the part between // and @")
     }
 
-    /// Returns the text in the place of a port, even if it is invalid; nil if there is none.
+    /// Returns the string in the position of a port, even if it is not a valid port; nil if there
+    /// is none.
     private static func port(of address: String) -> Substring? {
         guard let start = address.range(of: "://")?.upperBound else { return nil }
         let authority = address[start...].prefix { $0 != "/" }
@@ -81,6 +82,6 @@ struct HTTPAddress: Hashable, Sendable {
         return authority[authority.index(after: colon)...]
     }
 
-    /// Returns the address as a store remembers it; an invalid address is returned unchanged.
+    /// Returns the address as the store records it; an invalid address is returned unchanged.
     static func name(_ address: String) -> String { (try? HTTPAddress(address).base) ?? address }
 }

@@ -5,9 +5,9 @@ internal import TapedeckModel
 
 /// A readable reason why an HTTP request failed.
 ///
-/// Error texts of the libraries contain names of types and the rejected values, which may be
-/// secrets, so they are never passed on. Some error types are not public, so they are recognized by
-/// their descriptions.
+/// Error messages from the libraries contain type names and rejected values, which may be secrets,
+/// so they are never passed on. Some error types are not public, so they are recognized by their
+/// descriptions.
 struct HTTPFailure {
     let code: ErrorCode
     let message: String
@@ -37,15 +37,15 @@ struct HTTPFailure {
         case let error as HTTPClientError
         where error == .readTimeout || error == .deadlineExceeded || error == .writeTimeout:
             self = failure(
-                "does not answer", hint: "check that it is the right server and is not stuck"
+                "does not respond", hint: "check that it is the right server and is not stuck"
             )
         case let error as HTTPClientError where error == .remoteConnectionClosed:
             self = failure(
-                "closed the connection without an answer",
+                "closed the connection without responding",
                 hint: "check that it is running and that the address is correct")
         case is NIOTooManyBytesError:
             self = HTTPFailure(
-                code: .malformedRequest, message: "\(base) sent an answer that is too large",
+                code: .malformedRequest, message: "\(base) sent a response that is too large",
                 hint: "check the address of the server")
         default:
             if type.contains("NIOSSL") || text.contains("BoringSSL") {
@@ -56,7 +56,7 @@ struct HTTPFailure {
                         : "check that it serves https with a certificate that this machine trusts")
             } else if type.contains("HTTPParserError") {
                 self = failure(
-                    "does not answer with HTTP", hint: "check the address of the server")
+                    "does not respond with HTTP", hint: "check the address of the server")
             } else if text.contains("UnknownHost") || text.contains("DNS") {
                 self = failure(
                     "cannot be reached: its host name does not resolve",

@@ -24,8 +24,8 @@ package struct HTTPSyncConnector: SyncConnector {
     private let client: HTTPClient
 
     /// - Parameters:
-    ///   - address: An address such as `http://127.0.0.1:8080`; plain `http` is only allowed for this
-    ///     machine, because requests contain a token.
+    ///   - address: An address such as `http://127.0.0.1:8080`; plain `http` is allowed only for
+    ///     this machine, because requests contain a token.
     ///   - token: Called for each request, because the token can change.
     ///
     /// Throws `SyncError` with `.usage`.
@@ -79,7 +79,7 @@ package struct HTTPSyncConnector: SyncConnector {
             guard response.status == .ok else { throw try await failure(response) }
             guard HTTPSyncConnector.isProtobuf(response) else {
                 throw SyncFailure(
-                    .malformedRequest, "\(base) does not answer like a Tapedeck server",
+                    .malformedRequest, "\(base) does not respond like a Tapedeck server",
                     hint: "check that the address is that of a Tapedeck server")
             }
             return try Answer(decoding: try await body(of: response), as: .protobuf)
@@ -115,8 +115,9 @@ package struct HTTPSyncConnector: SyncConnector {
                 try SyncCompression.decompress($0, countMax: answerBytesMax)
             }
         } catch {
-            // The claimed size does not matter: no server produces such a response.
-            throw ModelError(.altered, "an answer cannot be decompressed")
+            // A response that declares too large a size was altered too, because no server sends
+            // one.
+            throw ModelError(.altered, "a response cannot be decompressed")
         }
     }
 
@@ -124,7 +125,7 @@ package struct HTTPSyncConnector: SyncConnector {
         let retryAfter = RetryAfter.milliseconds(response.headers.first(name: "Retry-After"))
         var read: WireErrorResponse?
         if let buffer = try? await response.body.collect(upTo: HTTPSyncConnector.errorBytesMax) {
-            // A response from another kind of server only has its status.
+            // If the response does not come from a Tapedeck server, only its status is used.
             do throws(ModelError) {
                 let bytes = try HTTPSyncConnector.unpacked(
                     [UInt8](buffer.readableBytesView), response)
@@ -153,7 +154,7 @@ package struct HTTPSyncConnector: SyncConnector {
             }
         return SyncFailure(
             code,
-            "\(base) answered with status \(response.status.code), unlike a Tapedeck server",
+            "\(base) responded with status \(response.status.code), unlike a Tapedeck server",
             hint: "check the address", retryAfter: retryAfter)
     }
 
@@ -177,7 +178,7 @@ package struct HTTPSyncConnector: SyncConnector {
                             }
                         }
                     } catch {
-                        // Whatever the error, the stream ends, and a handshake determines the
+                        // On any error the stream ends, and the next handshake determines the
                         // position.
                     }
                     heads.finish()
@@ -224,7 +225,7 @@ extension SyncFailure {
         case let failure as SyncFailure: self = failure
         case let error as ModelError where error.code == .altered:
             self.init(
-                .altered, "an answer from \(base) was changed in transit",
+                .altered, "a response from \(base) was changed in transit",
                 hint: "it is requested again; check for faulty proxies")
         case let error as ModelError:
             self.init(

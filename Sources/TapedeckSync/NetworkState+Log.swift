@@ -4,8 +4,8 @@ public import TapedeckModel
 /// The network state that the host of a device has set, stored in a row of the log that is not
 /// synced.
 ///
-/// It applies to every sync of the store in any process. A sync in progress checks it every few
-/// seconds. It remains until the host changes it.
+/// The state applies to every sync of the store in any process, and remains until the host changes
+/// it. A sync in progress checks it every few seconds.
 extension NetworkState {
     private static let rowName = "network"
 
@@ -31,7 +31,7 @@ extension NetworkState {
         ])
     }
 
-    /// The reason why no sync can begin; nil if one can.
+    /// The reason why no sync can begin; nil if a sync can begin.
     package var failure: SyncFailure? {
         guard self == .offline else { return nil }
         return SyncFailure(
@@ -39,7 +39,7 @@ extension NetworkState {
             hint: "run storectl network online to sync again")
     }
 
-    /// Returns whether a lane must keep waiting for the reason of its last attempt.
+    /// Returns whether the reason for a lane's wait still applies.
     func upholds(_ wait: SyncWait) -> Bool { wait.reason != .metered || self == .metered }
 
     /// Returns the wait for everything that needs a network; nil if nothing has to wait.

@@ -1,6 +1,6 @@
 internal import Dispatch
 
-/// Keeps a session on its own queue, because its blocking work must not run in tasks.
+/// Runs a session on its own queue, because the session's blocking work must not run in tasks.
 final class SessionBox<Session>: @unchecked Sendable {
     // Accessed only on `queue`.
     private var session: Session

@@ -2,9 +2,10 @@ internal import Foundation
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// A clock that runs evenly even if the wall clock is set; it also identifies the current boot.
+/// A clock that runs steadily even if the wall clock is changed; it also identifies the current
+/// boot.
 package struct SteadyClock: Sendable {
-    /// Returns the id of the current boot and the milliseconds since, including sleep.
+    /// Returns the id of the current boot and the time since then in milliseconds, including sleep.
     package var read: @Sendable () -> (boot: String, milliseconds: UInt64)
 
     package init(_ read: @escaping @Sendable () -> (boot: String, milliseconds: UInt64)) {
@@ -26,7 +27,8 @@ package struct SteadyClock: Sendable {
 
 /// An estimate of the sync server's clock from the last handshake.
 ///
-/// It is never ahead of the server and lags by at most the duration of a response.
+/// The estimate is never ahead of the server's clock and lags by at most the duration of a
+/// response.
 struct ServerClock {
     private static let name = "server-clock"
 
@@ -48,12 +50,12 @@ struct ServerClock {
         try log.setSyncRows([SyncRow(name, bytes)])
     }
 
-    /// The change in milliseconds below which a handshake does not update the stored time, which
-    /// saves a commit.
+    /// The difference in milliseconds below which a handshake does not update the stored time, to
+    /// save a commit.
     private static let exactness: UInt64 = 1_000
 
-    /// Returns the current server time, in milliseconds since 1970; nil if there was no handshake
-    /// in this boot.
+    /// Returns the current server time, in milliseconds since 1970; nil if there has been no
+    /// handshake since the machine booted.
     @available(*, noasync)
     static func now(_ clock: SteadyClock, in log: EventLog) throws(LogError) -> UInt64? {
         guard let value = try log.syncRow(name) else { return nil }

@@ -14,8 +14,8 @@ public struct SyncProgress: Hashable, Sendable {
     public var toPull: UInt64
     /// The number of events in this store that the server lacks.
     public var toPush: UInt64
-    /// The reason and end of the current wait, in milliseconds since 1970; nil if it is not
-    /// waiting.
+    /// The reason for the current wait and its end, in milliseconds since 1970; nil if the sync is
+    /// not waiting.
     public var wait: (reason: ErrorCode, message: String, until: UInt64)?
     /// Whether there is currently nothing to do.
     public var isSettled: Bool
@@ -43,7 +43,7 @@ public final class SyncEngine: Sendable {
     public struct Options: Sendable {
         /// Whether to stay connected and follow changes on both sides.
         public var isLive: Bool
-        /// The number of consecutive failures after which it gives up; 0 for never.
+        /// The number of consecutive failures after which the engine gives up; 0 for never.
         public var failuresMax: UInt32
         /// The maximum wait between two attempts, in milliseconds.
         public var backoffMax: UInt64
@@ -80,7 +80,7 @@ public final class SyncEngine: Sendable {
         var request: Task<Result<SyncResponse, SyncFailure>, Never>?
     }
 
-    /// The interval at which appends of other processes are checked.
+    /// The interval at which the engine checks for appends by other processes.
     private static let pollInterval = Duration.milliseconds(20)
 
     private let log: EventLog
@@ -160,9 +160,9 @@ public final class SyncEngine: Sendable {
     /// Syncs until everything is delivered in both directions; a live engine runs until it is
     /// stopped.
     ///
-    /// If the sync fails, the report's `failure` says why: `.offline`, `.unauthorized`,
-    /// `.protocolMismatch`, or another code from the server, after the number of attempts in the
-    /// options. Throws `LogError` if the store fails.
+    /// If the sync fails, the report's `failure` contains the reason: `.offline`, `.unauthorized`,
+    /// `.protocolMismatch`, or another code from the server. Temporary failures are retried until
+    /// there have been `failuresMax` in a row. Throws `LogError` if the store fails.
     public func run(
         progress: (@Sendable (SyncProgress) -> Void)? = nil
     ) async throws -> SyncReport {
@@ -346,7 +346,7 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Signals appends of other processes by polling, and appends of this process at once.
+    /// Signals appends by this process at once, and detects appends by other processes by polling.
     private func watchLog() -> Task<Void, Never> {
         let box = box
         let number = log.observeCommits { [weak self] _ in self?.note { $0.isLocal = true } }

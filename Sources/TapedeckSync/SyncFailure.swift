@@ -1,8 +1,8 @@
 public import TapedeckModel
 
-/// The reason why a request to a server or remote failed, as a value.
+/// The reason why a request to a server or remote failed.
 package struct SyncFailure: Error, Hashable, Sendable {
-    /// The error code: one from an HTTP error body, or `.offline`.
+    /// The error code, such as `.offline` or the code in an HTTP error body.
     package var code: ErrorCode
     /// The error message.
     package var message: String
@@ -22,12 +22,13 @@ package struct SyncFailure: Error, Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// Returns the hint with the name of the remote; connectors do not know it and write `NAME`.
+    /// Returns the hint with the remote's name in place of `NAME`, which connectors write because
+    /// they do not know the name.
     package func hint(for remote: Remote) -> String? {
         hint?.replacing("storectl login NAME", with: "storectl login \(remote.name)")
     }
 
-    /// Whether a later retry can help without anyone taking action.
+    /// Whether a retry can succeed without user action.
     package var isTransient: Bool {
         switch code {
         case .offline, .throttled, .unavailable, .diskFull, .internalError, .lineageChanged,
@@ -42,7 +43,7 @@ package struct SyncFailure: Error, Hashable, Sendable {
 public struct SyncError: CodedError {
     /// The error code.
     public let code: ErrorCode
-    /// The failure and the affected object.
+    /// The error message, including the affected object.
     public let message: String
     /// The suggested remedy.
     public let hint: String?

@@ -1,6 +1,6 @@
 package import TapedeckSyncProtocol
 
-/// A request of a device to a server.
+/// A request from a device to a server.
 package enum SyncRequest: Hashable, Sendable {
     case handshake(WireHandshakeRequest)
     case lineage(WireLineageRequest)
@@ -8,7 +8,7 @@ package enum SyncRequest: Hashable, Sendable {
     case pull(WirePullRequest)
 }
 
-/// The response of a server.
+/// A response from a server.
 package enum SyncResponse: Hashable, Sendable {
     /// The response to a handshake or to a request for a new lineage.
     case handshake(WireHandshakeResponse)
@@ -18,12 +18,13 @@ package enum SyncResponse: Hashable, Sendable {
 
 /// A connection to a server; see `HTTPSyncConnector`.
 ///
-/// If it loses a request or its response, or delivers a request late or twice, this only costs
-/// time.
+/// If a request or its response is lost, or a request arrives late or twice, the sync takes longer
+/// but stays correct.
 package protocol SyncConnector: Sendable {
     /// Sends a request and waits for the response.
     func send(_ request: SyncRequest) async throws(SyncFailure) -> SyncResponse
-    /// Returns the positions of the server's head as they are announced; ends with the connection.
+    /// Returns the positions of the server's head as the server announces them; the stream ends
+    /// with the connection.
     func heads() async throws(SyncFailure) -> AsyncStream<UInt64>
     /// Closes the connections.
     func close() async

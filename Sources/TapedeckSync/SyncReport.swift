@@ -16,8 +16,7 @@ public struct SyncReport: Sendable {
         public var event: EventID
         /// The reason.
         public var reason: ErrorCode
-        /// The time of the next retry, in milliseconds since 1970; nil if someone must take action
-        /// first.
+        /// The time of the next retry, in milliseconds since 1970; nil if no retry is scheduled.
         public var until: UInt64?
     }
 
@@ -31,10 +30,10 @@ public struct SyncReport: Sendable {
     public var waiting: [Waiting] = []
     /// The total number of pending events.
     public var waitingCount: UInt64 = 0
-    /// The number of times the store took a new origin because it had been restored to an earlier
-    /// state.
+    /// The number of times that the store adopted a new origin because it had been restored to an
+    /// earlier state.
     public var renewedOrigins = 0
-    /// The number of events that were rewritten because the origin's history had split.
+    /// The number of events that were rewritten because the history of their origin had split.
     public var healed: UInt64 = 0
 
     /// The reason why the sync ended early; nil if everything was delivered.

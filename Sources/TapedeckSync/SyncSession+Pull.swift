@@ -6,12 +6,13 @@ internal import TapedeckSyncProtocol
 struct PulledPage: Sendable {
     var foreign = ForeignEvents()
     var cursor: SyncCursor
-    /// Whether it contradicts the last receipt: another event is at the position of a pushed event.
+    /// Whether the page contradicts the last receipt, because it has a different entry at that
+    /// position.
     var contradictsLastReceipt = false
-    /// Whether it contains the last seeded receipt at its position; nil if the page does not
-    /// include the position.
+    /// Whether the page has the last seeded receipt at its position; nil if the page does not
+    /// include that position.
     var holdsLastSeed: Bool?
-    /// The last sequence of each origin in the page.
+    /// The last sequence of each origin on the page.
     var reached: [OriginID: UInt64] = [:]
 }
 
@@ -28,13 +29,14 @@ extension SyncSession {
         return request
     }
 
-    /// Returns the request that follows once a pulled page is recorded, so that the server can
-    /// already prepare the response.
+    /// Returns the request that will follow once a pulled page is recorded, so that the server can
+    /// prepare the response in the meantime.
     ///
-    /// Returns nil if the next request is not for the next page. This reads the page and keeps it
-    /// for `answered`, which must be called next. If `answered` then returns a different request,
-    /// the caller must discard the response to this one, because its head may be outdated. Costs as
-    /// much as reading the page, which `answered` then saves. Throws the errors of reading the log.
+    /// Returns nil if the next request is not for the next page. Reads the pulled page and keeps it
+    /// for `answered`, which must be called next and does not read the page again. If `answered`
+    /// then returns a different request, the caller must discard the response to the request
+    /// returned here, because the head in that response may be outdated. Throws the errors of
+    /// reading the log.
     package mutating func requestAhead(
         _ response: SyncResponse
     ) throws(LogError) -> SyncRequest? {
@@ -71,7 +73,7 @@ extension SyncSession {
         let digest = answer.digest.withUnsafeBytes { SyncDigest($0) }
         guard !answer.receivedAt.isEmpty else {
             guard digest == cursor.digest else { return .failed(.altered) }
-            // There is nothing after the cursor, whatever head was reported.
+            // The server has nothing after the cursor, whatever head it reported.
             return .pulled(head: min(answer.head, cursor.position), [:])
         }
         guard answer.firstPosition == cursor.position + 1,
@@ -84,7 +86,7 @@ extension SyncSession {
             return .failed(
                 SyncFailure(
                     .cursorMismatch,
-                    "the server has other events at the positions of this store's events"))
+                    "the server has different events at the positions of this store's events"))
         }
         var next = upstream
         next.cursor = page.cursor
@@ -94,7 +96,7 @@ extension SyncSession {
         default: break
         }
         var rows = [next.row]
-        // Another server may lack what this one sent.
+        // Another server may lack the events and receipts on this page.
         if page.foreign.eventCount + page.foreign.otherReceipts.count > 0, try hasOtherServer() {
             rows.append(ReceiptRounds.row(try ReceiptRounds.current(log) + 1))
         }

@@ -17,10 +17,11 @@ extension SyncSession {
             isSettled: state.phase == .settled)
     }
 
-    /// Returns the events that the server lacks, by origin: its last event, and the number of
-    /// further ones.
+    /// Returns the events that the server lacks: for each origin, the last sequence that the server
+    /// has and the number of later events.
     ///
-    /// Before the server has reported this, its receipts are used, as in `outbox` and `status`.
+    /// Until the server has reported its last sequences, the result is based on its receipts, as in
+    /// `outbox` and `status`.
     func lacking() throws(LogError) -> [(origin: OriginID, from: UInt64, count: UInt64)] {
         let known = state.acknowledged
         guard !known.isEmpty else { return try upstream.undelivered(in: log) }
@@ -50,9 +51,10 @@ extension SyncSession {
         return report
     }
 
-    /// Returns the number of events in `other` that `some` lacks, by the last sequence of each origin.
+    /// Returns the number of events in `other` that `some` lacks, computed from the last sequence
+    /// of each origin.
     ///
-    /// The server's figures are not trusted, so the sum saturates.
+    /// The server's numbers are not trusted, so the sum saturates instead of overflowing.
     private static func missing(
         from some: [OriginID: UInt64], _ other: [OriginID: UInt64]
     ) -> UInt64 {

@@ -2,11 +2,11 @@ package import TapedeckLog
 internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
-/// One sync with one server: applies the decisions of `SyncState` to the log, and returns what to
-/// send or wait for.
+/// One sync with one server: applies the decisions of `SyncState` to the log, and returns the next
+/// request or wait.
 ///
-/// It blocks on the log but never on the network, and holds no transaction between calls. It can be
-/// dropped after any call, because everything else that it needs is in the log.
+/// A session blocks on the log but never on the network, and holds no transaction between calls. It
+/// can be discarded after any call, because all lasting state is in the log.
 package struct SyncSession {
     /// The next step for the driver.
     package enum Step: Hashable, Sendable {
@@ -14,9 +14,9 @@ package struct SyncSession {
         case none
         /// Send the request, then call `answered` or `failed`.
         case send(SyncRequest)
-        /// Call `woken` at the given time, or earlier if there is a reason.
+        /// Call `woken` at the given time, or earlier to retry at once.
         case wait(SyncWait)
-        /// Everything is done for now; report changes on either side.
+        /// Everything is done for now; call `localChanged` or `serverChanged` after a change.
         case listen
         case end(SyncFailure?)
     }
@@ -29,7 +29,7 @@ package struct SyncSession {
     /// The content of the last push, in order.
     private var pushed = PushedBatch()
     private var forked: [OriginID] = []
-    /// A page that was read before it is recorded, with its response.
+    /// The next page, read ahead before being recorded, and the response it came in.
     var pageAhead: (WirePullResponse, PulledPage)?
     /// A receipt that the server must confirm again.
     var unconfirmed: Receipt?
@@ -40,8 +40,8 @@ package struct SyncSession {
     private let clock: SteadyClock
 
     /// - Parameters:
-    ///   - name: The user's name for the server.
-    ///   - clock: The clock that the server's is compared with.
+    ///   - name: The name of the server in the store, which is its address.
+    ///   - clock: The local clock used to estimate the server's time.
     ///   - random: Used only for jitter.
     package init(
         _ log: EventLog, upstream name: String, options: SyncState.Options = .init(),
@@ -86,7 +86,7 @@ package struct SyncSession {
     // MARK: - Actions
 
     private mutating func handle(_ first: SyncState.Input) throws(LogError) -> Step {
-        // The log may have changed since the page was read.
+        // The log may have changed since the page was read ahead.
         pageAhead = nil
         var input = first
         while true {
@@ -120,7 +120,7 @@ package struct SyncSession {
                 input = .mended
             case .push(let bytesMax):
                 guard let request = try nextPush(bytesMax) else {
-                    // The lacking events are parked or gone; decide again.
+                    // The events that the server lacks are parked or no longer exist; decide again.
                     input = .pushed([:], nil)
                     continue
                 }
@@ -178,9 +178,11 @@ package struct SyncSession {
             network: try .current(in: log))
     }
 
-    /// Notes that everything was delivered, so that it can be reported without the network.
+    /// Records that everything has been delivered, so that this can be reported without the
+    /// network.
     private mutating func settle() throws(LogError) {
-        // A stopped session ends like one that has delivered everything.
+        // A stopped session also ends without a failure, so check that everything has been
+        // delivered.
         guard state.parked.isEmpty, try lacking().isEmpty else { return }
         upstream.settledAt = try log.currentHead().rawValue
         try log.setSyncRows([upstream.row])
@@ -200,8 +202,8 @@ extension SyncSession {
             return .failed(
                 SyncFailure(
                     .protocolMismatch,
-                    "the server uses protocol version \(answer.protocol), this program"
-                        + " version \(SyncLimits.protocolVersion)",
+                    "the server uses protocol version \(answer.protocol); this program"
+                        + " uses version \(SyncLimits.protocolVersion)",
                     hint: "upgrade the older one"))
         }
         if answer.timeMilliseconds > 0 {
@@ -230,15 +232,16 @@ extension SyncSession {
                 upstream.adopt(lineage)
                 upstream.lastReceipt = try lastReceipt(of: lineage)
             }
-            // The digest verifies what has been read, but not what was only pushed.
+            // The digest verifies the entries that were read, but not the events that were only
+            // pushed.
             if let last = upstream.lastReceipt,
                 last.serverPosition > upstream.cursor?.position ?? 0
             {
                 unconfirmed = last
             }
         }
-        // Both stay in the row until the server has been asked, because the response or this
-        // process may be lost.
+        // The former lineage and the last receipt stay in the row until the server has been asked,
+        // because the response may be lost or this process may die.
         hasReturned = upstream.formerLineages.contains(lineage)
         for (origin, sequence) in known where upstream.acknowledged[origin] ?? 0 < sequence {
             // Origins pushed by other devices matter only once this device pushes them too.
@@ -253,7 +256,7 @@ extension SyncSession {
 extension SyncSession {
     /// Returns the receipt of a lineage with the highest position; reads all receipts.
     ///
-    /// If a log has this entry at its position, it has all entries before it.
+    /// If a server's log still has this entry at its position, it has all earlier entries too.
     private func lastReceipt(of lineage: LineageID) throws(LogError) -> Receipt? {
         var last: Receipt?
         var place: [UInt8]? = []
@@ -276,7 +279,7 @@ extension SyncFailure {
 
     static func malformed(_ what: String) -> SyncFailure {
         SyncFailure(
-            .malformedRequest, "the server's answer to \(what) is invalid",
+            .malformedRequest, "the server's response to \(what) is invalid",
             hint: "check that the address is that of a Tapedeck server; upgrade the older side")
     }
 }
@@ -288,7 +291,7 @@ struct PushedBatch: Sendable {
     var events: [EventID] = []
     /// The number of receipts after the events.
     var receipts = 0
-    /// The position at which the next seed starts; nil at the end.
+    /// The position at which the next seed starts; nil if there is no next seed.
     var seedPlace: [UInt8]?
 }
 
@@ -304,16 +307,16 @@ extension SyncSession {
         let lacking = try log.origins().filter {
             $0.lastSequence > state.acknowledged[$0.origin] ?? 0 && state.parked[$0.origin] == nil
         }
-        // Send the store's own origin first, because other devices may have the events of the rest
-        // too.
+        // Push the store's own origin first, because other devices may also push the events of the
+        // other origins.
         let own = log.origin
         for row in lacking.sorted(by: { ($0.origin == own ? 0 : 1) < ($1.origin == own ? 0 : 1) }) {
             guard entries.count < bytesMax, batch.events.count < SyncLimits.pushEntriesMax else {
                 break
             }
             let from = state.acknowledged[row.origin] ?? 0
-            // The chain is unknown inside a compacted range; the next known one then shows where
-            // histories differ.
+            // The chain is unknown inside a compacted range. The next known chain then shows where
+            // the histories differ.
             if let chain = try log.chain(of: row.origin, at: from) {
                 request.bases.append(.init(row.origin, from, chain))
             }
@@ -374,8 +377,8 @@ extension SyncSession {
             let position = answer.positions[index]
             guard position > 0 else { return .failed(.malformed("a push")) }
             let code = refusals[position]
-            // The position can only contradict earlier data if the event was accepted before or the
-            // position was read.
+            // The position can contradict earlier data only if the event was accepted before or the
+            // position has been read.
             if !isProbe, position <= read || event.sequence <= former[event.origin] ?? 0,
                 try !holds(event, lineage, position)
             {
@@ -415,17 +418,18 @@ extension SyncSession {
             let origin = OriginID(answer.problem.origin),
             answer.problem.sequence <= former[origin] ?? 0
         {
-            // The server asks for an event that it has given a receipt for.
+            // The server asks for an event for which it has already given a receipt.
             isContradiction = true
             let event = EventID(origin: origin, sequence: answer.problem.sequence)
             unconfirmed = try receipt(of: event, lineage) ?? upstream.lastReceipt
         }
-        // The event with a problem is not among these; they agree.
+        // The event with the problem has no receipt here. The server and this store agree on all
+        // other events.
         try log.record(receipts: receipts, rows: [upstream.row])
         if isContradiction {
             return .failed(
                 SyncFailure(
-                    .cursorMismatch, "the server put events at positions that held others before"))
+                    .cursorMismatch, "the server put events at the positions of other events"))
         }
         let problem: SyncProblem? =
             answer.hasProblem
@@ -442,7 +446,8 @@ extension SyncSession {
         _ event: EventID, _ lineage: LineageID, _ position: UInt64
     ) throws(LogError) -> Bool {
         if let held = try receipt(of: event, lineage) { return held.serverPosition == position }
-        // A compacted range has one position there, which is in the receipt of its last event.
+        // A compacted range has only one position on the server: the one in the receipt of its last
+        // event.
         return try log.isCovered(event, lineage, by: position)
     }
 

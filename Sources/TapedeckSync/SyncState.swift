@@ -24,7 +24,7 @@ package import TapedeckSyncProtocol
 ///    determines the position.
 /// 3. Events are offered only after the server's chain was found to agree with ours.
 /// 4. If a server cannot accept the events of an origin, that origin is parked with a code; the
-///    others continue.
+///    other origins continue.
 package struct SyncState: Sendable {
     /// Options of a session.
     package struct Options: Hashable, Sendable {
@@ -54,7 +54,7 @@ package struct SyncState: Sendable {
     package struct Local: Sendable {
         /// The origin of this device.
         package var own: OriginID
-        /// The last sequence of every origin.
+        /// The last sequence of every origin in the local log.
         package var lastSequences: [OriginID: UInt64]
         /// The position up to which the server's log has been read; nil if it was never read.
         package var cursor: SyncCursor?
@@ -62,8 +62,8 @@ package struct SyncState: Sendable {
         package var hasReceiptsToSeed: Bool
         /// The origins whose chain differs from the server's; used only after a handshake.
         package var forkedOrigins: [OriginID]
-        /// Whether the server must confirm the last receipt, because it is beyond the part of its
-        /// log that has been read.
+        /// Whether the server must confirm the last receipt, because the receipt's position is
+        /// beyond the part of the server's log that has been read.
         ///
         /// Used only after a handshake.
         package var hasReceiptToConfirm: Bool
@@ -89,12 +89,12 @@ package struct SyncState: Sendable {
         case begin
         /// A response to a handshake or to a request for a new lineage.
         case shaken(lineage: LineageID, head: UInt64, lastSequences: [OriginID: UInt64])
-        /// A response to a push: the last sequences on the server, and the problem that ended it
-        /// early.
+        /// A response to a push: the last sequence of each origin on the server, and the problem
+        /// that ended the push early.
         case pushed([OriginID: UInt64], SyncProblem?)
         /// The server accepted some receipts.
         case seeded
-        /// A page was recorded, up to these sequences.
+        /// A page was recorded, up to these sequences of its origins.
         case pulled(head: UInt64, [OriginID: UInt64])
         /// `renewOrigin` or `heal` has rewritten this store's events.
         case mended
@@ -113,11 +113,13 @@ package struct SyncState: Sendable {
         case shake
         case renewLineage
         case renewOrigin
-        /// Push events that the server lacks, up to `bytesMax`, except those of parked origins.
+        /// Push events that the server lacks, up to `bytesMax`, except the events of parked
+        /// origins.
         case push(bytesMax: Int)
-        /// Push one event again, to check whether the server has the same one.
+        /// Push one event again, to check whether the server has the same event.
         case probe(EventID)
-        /// Rewrite an origin's events from this one on, where the histories differ.
+        /// Rewrite an origin's events starting with this event, the first at which the histories
+        /// differ.
         case heal(EventID)
         case seed
         case pull(bytesMax: Int)
@@ -130,16 +132,16 @@ package struct SyncState: Sendable {
     package let options: Options
     package private(set) var phase = Phase.ready
     package private(set) var lineage: LineageID?
-    /// The server's last position, as last reported.
+    /// The server's last reported position.
     package private(set) var head: UInt64 = 0
     /// The last sequence of each origin on the server.
     package private(set) var acknowledged: [OriginID: UInt64] = [:]
     /// The origins whose events the server does not accept, and the reasons.
     package private(set) var parked: [OriginID: SyncProblem] = [:]
     private var backoff: Backoff
-    /// The phase of the last failure, until that phase succeeds.
+    /// The phase in which the last failure occurred, until that phase succeeds.
     private var failedPhase: Phase?
-    /// The backoff of parked origins, which grows even if everything else succeeds.
+    /// The backoff for parked origins, which grows even if everything else succeeds.
     private var parking: Backoff
     private var pushBytes = SyncLimits.pushBytesUsual
     private var search: ForkSearch?
@@ -150,12 +152,13 @@ package struct SyncState: Sendable {
     /// The number of lineage renewals in this session; a server that needs more than the maximum is
     /// broken.
     private var renewals = 0
-    /// Heals in this session: each records events again, so a server that claims more is not followed.
+    /// The number of heals in this session; each heal records events again, so the number is
+    /// limited in case the server keeps reporting differences.
     private var heals = 0
     private var pullsNext = false
-    /// Whether the server has answered a pull from our cursor since the handshake.
+    /// Whether the server has responded to a pull from our cursor since the handshake.
     ///
-    /// A restored server may have reached the same head again with other entries.
+    /// A restored server may have reached the same head again with different entries.
     private var isCursorConfirmed = false
 
     private static let idlePushesMax = 3
@@ -183,7 +186,7 @@ package struct SyncState: Sendable {
         case .localChanged:
             return phase == .settled ? next(local, now, &random) : .none
         case .serverChanged(let head):
-            // A reminder of a known head changes nothing.
+            // A repeated announcement of a known head changes nothing.
             guard head > self.head else { return .none }
             self.head = head
             return phase == .settled ? next(local, now, &random) : .none
@@ -204,7 +207,7 @@ package struct SyncState: Sendable {
             succeeded()
             return next(local, now, &random)
         case .mended:
-            // Ask the server again for both the new and the old origin.
+            // Ask the server again for the last sequences of the old and the new origin.
             search = nil
             return shake()
         case .failed(let failure):
@@ -257,11 +260,12 @@ package struct SyncProblem: Hashable, Sendable {
 /// A binary search for the first event at which two histories of an origin differ.
 private struct ForkSearch: Sendable {
     let origin: OriginID
-    /// The last sequence at which the histories are known to agree.
+    /// The last sequence at which the histories are known to agree; 0 if there is none.
     var agreed: UInt64 = 0
-    /// The first sequence at which they are known to differ.
+    /// The first sequence at which the histories are known to differ.
     var differs: UInt64
-    /// Whether the server has confirmed this for the event itself, rather than only for a chain.
+    /// Whether the server has confirmed the difference for the event itself, rather than only for a
+    /// chain.
     var isConfirmed: Bool
 
     var isOver: Bool { isConfirmed && differs == agreed + 1 }
@@ -278,7 +282,7 @@ extension SyncState {
         return .shake
     }
 
-    /// Returns the action while the device is offline; nil if it is not.
+    /// Returns the action to take if the device is offline; nil if it is not offline.
     private mutating func offline(_ local: Local, _ now: UInt64) -> Action? {
         if let failure = local.network.failure, !options.isLive { return end(failure) }
         guard let wait = local.network.wait(until: now + NetworkState.pause) else { return nil }
@@ -293,8 +297,8 @@ extension SyncState {
 
     /// Notes the success of a step.
     ///
-    /// If another phase failed before, that failure remains: a server that answers pulls but never
-    /// accepts a push must not be retried forever.
+    /// If another phase failed before, that failure still counts: a server that answers pulls but
+    /// never accepts a push must not be retried forever.
     private mutating func succeeded() {
         if let failedPhase, failedPhase != phase { return }
         failedPhase = nil
@@ -305,7 +309,8 @@ extension SyncState {
         _ lineage: LineageID, _ head: UInt64, _ lastSequences: [OriginID: UInt64], _ local: Local,
         _ now: UInt64, _ random: inout some RandomNumberGenerator
     ) -> Action {
-        // Not a success yet: a server that only accepts handshakes must not be retried forever.
+        // This does not count as a success yet: a server that accepts nothing except handshakes
+        // must not be retried forever.
         self.lineage = lineage
         self.head = head
         acknowledged = lastSequences
@@ -319,7 +324,8 @@ extension SyncState {
         if let cursor = local.cursor, cursor.lineage == lineage, cursor.position > head {
             return renew(local, now, &random)
         }
-        // The server has an event of ours that we lack: the store was restored to an earlier state.
+        // The server has an event from this device that the store lacks, so the store was restored
+        // to an earlier state.
         if acknowledged[local.own] ?? 0 > local.lastSequences[local.own] ?? 0 {
             phase = .shaking
             return .renewOrigin
@@ -385,7 +391,7 @@ extension SyncState {
         }
         guard options.isLive else { return end(nil) }
         if let problem = parked.values.min(by: { $0.origin < $1.origin }) {
-            // There is no notification when a retry would succeed, so wait.
+            // Nothing signals that a retry would succeed, so wait and try again.
             let wait = parking.fail(retryAfter: nil, &random)
             let waiting = SyncWait(
                 reason: problem.code, message: problem.message, until: now + wait)
@@ -417,7 +423,8 @@ extension SyncState {
         idlePushes += 1
         switch problem.kind {
         case .gap where idlePushes <= SyncState.idlePushesMax:
-            // The server has less than it reported; continue from its current position.
+            // The server has fewer events than it reported; continue with the event that it asks
+            // for.
             acknowledged[problem.origin] = problem.sequence - min(problem.sequence, 1)
         case .fork:
             let differs =
@@ -472,19 +479,19 @@ extension SyncState {
             search.differs = search.asked
             search.isConfirmed = true
         } else if let problem {
-            // The difference cannot be located; the origin waits for the next session.
+            // The difference cannot be located. Park the origin until the next handshake.
             parked[search.origin] = problem
             self.search = nil
             return next(local, now, &random)
         } else if search.isConfirmed {
             search.agreed = search.asked
         } else if reached[search.origin] == search.asked {
-            // The last event is the same, so the chain was probably changed in transit. If it is
-            // reported again, an earlier event differs.
+            // The last event is the same, so the chain was probably changed in transit. If the
+            // chain differs again, an earlier event differs.
             doubted.insert(search.origin)
             return failed(
                 SyncFailure(
-                    .altered, "the server's answer to a handshake was changed in transit",
+                    .altered, "the server's response to a handshake was changed in transit",
                     hint: "it is requested again; check for faulty proxies"), local, now, &random
             )
         } else {
@@ -519,7 +526,8 @@ extension SyncState {
         failedPhase = [.pushing, .pulling, .seeding].contains(phase) ? phase : nil
         let wait = backoff.fail(retryAfter: failure.retryAfter, &random)
         let isOver = options.failuresMax > 0 && backoff.failures >= options.failuresMax
-        // Only a push can be too large for the server; the size of another body was changed on the way.
+        // Only a push can be too large for the server. If the server rejects any other body as too
+        // large, its size was changed in transit, so a retry may succeed.
         let mayPass = failure.isTransient || failure.code == .tooLarge && phase != .pushing
         guard !isOver, mayPass || options.isLive else { return end(failure) }
         let waiting = SyncWait(
@@ -528,6 +536,6 @@ extension SyncState {
         return .wait(waiting)
     }
 
-    /// The minimum limit for a push; a single larger event is still sent alone.
+    /// The minimum of `pushBytes`; a larger event is sent alone.
     private static let pushBytesMin = 16 << 10
 }

@@ -6,7 +6,7 @@ internal import TapedeckSyncProtocol
 public struct SyncStatus: Sendable {
     /// The overall state.
     public enum State: String, Sendable {
-        /// The server has never answered.
+        /// The server has never responded.
         case never
         /// Everything has been delivered and nothing is pending.
         case upToDate
@@ -20,7 +20,7 @@ public struct SyncStatus: Sendable {
     public var server: String
     /// The overall state.
     public var state: State
-    /// The number of events in this store that the server has not accepted.
+    /// The number of events in this store that the server does not have.
     public var undelivered: UInt64
     /// The time of the server's last response, in milliseconds since 1970; nil for never.
     public var contactedAt: UInt64?
@@ -28,10 +28,11 @@ public struct SyncStatus: Sendable {
     public var reason: ErrorCode?
     /// The reason, as a message.
     public var message: String?
-    /// The time of the next retry, in milliseconds since 1970; nil if it takes another `sync`.
+    /// The time of the next retry, in milliseconds since 1970; nil if a retry requires another
+    /// `sync`.
     public var until: UInt64?
 
-    /// Returns the status of every server that the store has synced with, by address.
+    /// Returns the status of every server that the store has contacted, ordered by address.
     ///
     /// Costs a few lookups per origin. Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
@@ -88,8 +89,8 @@ public struct EventDelivery: Sendable {
     public enum State: Hashable, Sendable {
         /// The server does not have the event; the next sync pushes it.
         case queued
-        /// Like `queued`, but blocked until a time in milliseconds since 1970; nil if a retry takes
-        /// another `sync`.
+        /// Like `queued`, but blocked until a time in milliseconds since 1970; nil if a retry
+        /// requires another `sync`.
         case waiting(reason: ErrorCode, until: UInt64?)
         /// The server has given the event a position and a time.
         case sequenced(Receipt)
@@ -130,17 +131,17 @@ public struct EventDelivery: Sendable {
 
     /// Returns the addresses of the servers that events are delivered to.
     ///
-    /// Servers that have never answered, perhaps because of a mistyped address, count only if no
-    /// server has.
+    /// A server that has never responded, perhaps because its address was mistyped, is included
+    /// only if no server has responded.
     @available(*, noasync)
     public static func servers(in log: EventLog) throws(LogError) -> [String] {
         try Upstream.counted(in: log).map(\.name)
     }
 
-    /// Returns the events that a server has not accepted, ordered by origin and sequence.
+    /// Returns the events that a server does not have, ordered by origin and sequence.
     ///
     /// - Parameters:
-    ///   - after: The last event already read.
+    ///   - after: The last event of the previous page; nil for the first page.
     ///   - limit: The maximum number of events.
     @available(*, noasync)
     public static func undelivered(
@@ -166,10 +167,10 @@ public struct EventDelivery: Sendable {
 }
 
 extension Upstream {
-    /// Returns the events that the server has not accepted: for each origin, its last delivered
-    /// event and the number of further ones.
+    /// Returns the events that the server does not have: for each origin, the sequence of the last
+    /// delivered event and the number of later events.
     ///
-    /// A server accepts the events of an origin in order, so the delivered ones come first.
+    /// A server stores the events of an origin in order, so the delivered events come first.
     @available(*, noasync)
     func undelivered(
         in log: EventLog
@@ -178,7 +179,7 @@ extension Upstream {
         for row in try log.origins() where row.lastSequence > 0 {
             var delivered: UInt64 = 0
             var above = row.lastSequence + 1
-            // Check the last one first, because usually all are delivered.
+            // Check the last event first, because usually all events have been delivered.
             var probe = row.lastSequence
             while delivered + 1 < above {
                 if try isDelivered(EventID(origin: row.origin, sequence: probe), in: log) {

@@ -2,12 +2,12 @@ package import TapedeckLog
 package import TapedeckModel
 
 extension Upstream {
-    /// Returns a check for whether the servers permit compaction of an event with given receipts
-    /// and all earlier events of its origin.
+    /// Returns a function that checks whether the servers permit compaction of an event with the
+    /// given receipts and of all earlier events of its origin.
     ///
-    /// Each server must have given the event a position, and its log must have been read up to
-    /// there, because later digests no longer cover the event's bytes. Without servers, the check
-    /// always succeeds.
+    /// Each server must have given the event a position, and this store must have read the server's
+    /// log up to that position, because digests computed later no longer cover the event's bytes.
+    /// If there are no servers, the check always succeeds.
     @available(*, noasync)
     package static func settlement(
         in log: EventLog

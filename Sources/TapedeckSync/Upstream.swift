@@ -7,30 +7,32 @@ package import TapedeckSyncProtocol
 ///
 /// It is not exported or included in digests. If it is lost, the server's log is read again.
 package struct Upstream: Hashable, Sendable {
-    /// The user's name for the server: its address.
+    /// The name of the server, which is its address.
     package var name: String
-    /// The position up to which its log has been read.
+    /// The position up to which the server's log has been read.
     package var cursor: SyncCursor?
     /// The last sequence that the server has, for each origin that this device pushes.
     package var acknowledged: [OriginID: UInt64] = [:]
     /// The receipt with the highest position in the current lineage, either from a push or already
     /// present when the lineage was adopted.
     package var lastReceipt: Receipt?
-    /// The previous lineages of the server, latest last; see `SyncSession.shaken`.
+    /// The previous lineages of the server, oldest first; see `SyncSession.shaken`.
     package var formerLineages: [LineageID] = []
-    /// The position up to which receipts of other lineages have been pushed; nil if all have.
+    /// The position up to which receipts of other lineages have been pushed; nil if all have been
+    /// pushed.
     package var seedPlace: [UInt8]?
-    /// The server's position for the last receipt of another lineage, until it has been read there.
+    /// The position that the server gave to the last pushed receipt of another lineage, until this
+    /// device has read that position.
     ///
-    /// A server that lost part of its log must be sent these receipts again.
+    /// If the server has lost that part of its log, the receipts must be pushed again.
     package var lastSeed: SeedMark?
-    /// The round of receipts from other servers that has been pushed; see `ReceiptRounds`.
+    /// The last round of receipts that has been pushed; see `ReceiptRounds`.
     package var seedRound: UInt64 = 0
     /// The time of the last response, in milliseconds since 1970; 0 for never.
     package var contactedAt: UInt64 = 0
     /// The position of this store's log at the last time that everything was delivered.
     package var settledAt: UInt64 = 0
-    /// The wait for the server, if any.
+    /// The current wait for the server; nil if there is none.
     package var wait: SyncWait?
 
     /// The position and time that a server gave to a receipt of another lineage.
@@ -46,8 +48,8 @@ package struct Upstream: Hashable, Sendable {
 
     /// Starts reading a lineage from the beginning.
     ///
-    /// If the server had left it before, it stays in `formerLineages` until the server has been
-    /// asked to leave it again.
+    /// If the server has returned to a former lineage, that lineage stays in `formerLineages` until
+    /// the server has been asked to begin a new one.
     mutating func adopt(_ lineage: LineageID) {
         if let former = cursor?.lineage {
             formerLineages.removeAll { $0 == former }
@@ -107,8 +109,8 @@ package struct Upstream: Hashable, Sendable {
         return SyncRow(Upstream.prefix + name, bytes)
     }
 
-    /// Reads a row; returns nil if it has another format, in which case the server's log is read
-    /// again.
+    /// Reads a row; returns nil if it has a different format, in which case the server's log is
+    /// read again.
     package init?(_ row: SyncRow) {
         guard row.name.hasPrefix(Upstream.prefix), let value = row.value else { return nil }
         name = String(row.name.dropFirst(Upstream.prefix.count))
@@ -177,7 +179,7 @@ package struct Upstream: Hashable, Sendable {
         try log.syncRows(prefix: prefix).compactMap { Upstream($0) }
     }
 
-    /// Returns the servers that have answered, or all if none has.
+    /// Returns the servers that have responded, or all servers if none has responded.
     @available(*, noasync)
     static func counted(in log: EventLog) throws(LogError) -> [Upstream] {
         let all = try all(in: log)
@@ -185,7 +187,7 @@ package struct Upstream: Hashable, Sendable {
         return answered.isEmpty ? all : answered
     }
 
-    /// Returns the state of a server; a new one if none is stored.
+    /// Returns the stored state of a server, or a new state if none is stored.
     @available(*, noasync)
     package static func named(_ name: String, in log: EventLog) throws(LogError) -> Upstream {
         guard let value = try log.syncRow(prefix + name),

@@ -14,7 +14,8 @@ package enum SyncCompression {
             let written = bytes.withUnsafeBytes {
                 ZSTD_compress(buffer.baseAddress, bound, $0.baseAddress, $0.count, level)
             }
-            // It fails only if the buffer is too small, and `bound` is always large enough.
+            // Compression fails only if the buffer is too small, and `bound` is always large
+            // enough.
             precondition(ZSTD_isError(written) == 0, "ZSTD_compressBound was too small")
             count = written
         }
@@ -34,7 +35,7 @@ package enum SyncCompression {
         }
         guard claimed <= UInt64(countMax) else {
             throw ModelError(
-                .tooLarge, "a decompressed body has \(claimed) bytes; the limit is \(countMax)",
+                .tooLarge, "a decompressed body is \(claimed) bytes long; the limit is \(countMax)",
                 hint: "send less at once")
         }
         var written = 0

@@ -4,12 +4,13 @@ package import TapedeckModel
 
 /// A device's progress in reading a server's log.
 ///
-/// The device computes the digest from the entries that it has stored and never copies it from the
-/// server. This detects a server that has lost part of its log, or that has another log.
+/// The device computes the digest from the entries that it has stored, and never copies the digest
+/// from the server. The digest therefore reveals a server that has lost part of its log or has a
+/// different log.
 package struct SyncCursor: Hashable, Sendable {
     /// The server's lineage.
     package var lineage: LineageID
-    /// The last position that the device has read; 0 before the first.
+    /// The last position that the device has read; 0 if it has read none.
     package var position: UInt64
     /// The digest of all entries up to that position.
     package var digest: SyncDigest
@@ -72,7 +73,7 @@ package struct SyncDigest: Hashable, Sendable, CustomStringConvertible {
     /// Adds the next entry.
     ///
     /// - Parameters:
-    ///   - refusal: the code with which the entry was refused; nil if it was accepted.
+    ///   - refusal: The code with which the entry was refused; nil if it was accepted.
     package mutating func add(
         position: UInt64, receivedAt: Stamp, refusal: String?, kind: SyncEntryKind,
         _ body: UnsafeRawBufferPointer

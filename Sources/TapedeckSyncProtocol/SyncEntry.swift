@@ -6,7 +6,7 @@ package enum SyncEntryKind: UInt8, Sendable {
     case event = 1
     /// A receipt of an earlier lineage.
     case receipt = 2
-    /// The sequence of an event that the device already has; only in responses to pulls.
+    /// The sequence of an event that the device already has; found only in responses to pulls.
     case reference = 3
 }
 
@@ -32,13 +32,13 @@ package struct SyncEntryReader {
 
     package init(_ bytes: UnsafeRawBufferPointer) { reader = ByteReader(bytes) }
 
-    /// An entry read in place, valid only while the bytes are.
+    /// An entry read in place, valid only as long as the underlying bytes.
     package struct Entry {
         package let kind: SyncEntryKind
         package let body: UnsafeRawBufferPointer
     }
 
-    /// The number of bytes before an entry's body.
+    /// The number of bytes that precede an entry's body.
     package static let headCount = 5
 
     package var isAtEnd: Bool { reader.isAtEnd }

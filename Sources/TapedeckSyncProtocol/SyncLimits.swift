@@ -10,7 +10,7 @@ package enum SyncLimits {
     package static let pushBytesUsual = 1 << 20
     /// The maximum number of entries in one push.
     package static let pushEntriesMax = 16_384
-    /// The maximum number of bytes that a device may request in a pull; a larger entry is sent
+    /// The maximum number of bytes that a device can request in a pull; a larger entry is sent
     /// alone.
     package static let pullBytesMax = 16 << 20
     /// The default number of bytes that a device requests in a pull.

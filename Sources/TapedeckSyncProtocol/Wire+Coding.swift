@@ -16,7 +16,8 @@ package enum WireFormat: Sendable, CaseIterable {
         }
     }
 
-    /// Parses the value of a header, ignoring parameters; returns nil for any other media type.
+    /// Parses the value of a header, ignoring parameters; returns nil if the media type is neither
+    /// protobuf nor JSON.
     package init?(mediaType: some StringProtocol) {
         let name = mediaType.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
         switch name.lowercased() {
@@ -38,7 +39,7 @@ private protocol VersionedMessage {
 /// The checksum at the end of every protobuf body: field 15, a `fixed32` with the CRC-32C of all
 /// bytes before it.
 ///
-/// JSON bodies have none, because people write them by hand.
+/// JSON bodies have no checksum, because people write them by hand.
 private enum WireCheck {
     /// Field 15 of wire type 5.
     private static let tag = UInt8(15 << 3 | 5)
@@ -100,13 +101,14 @@ extension WireMessage {
         {
             return ModelError(
                 .protocolMismatch,
-                "the other side uses protocol version 1, and this program version"
+                "the other side uses protocol version 1; this program uses version"
                     + " \(SyncLimits.protocolVersion)", hint: "upgrade the older one")
         }
         return ModelError(
             .altered,
             "a \(Self.protoMessageName) was changed in transit: its checksum is missing or wrong",
-            hint: "it is sent again; if it happens often, check the proxies between the two sides")
+            hint: "it is sent again; if this happens often, check the proxies between the two sides"
+        )
     }
 
     /// Encodes the message as a body.

@@ -5,7 +5,8 @@ extension Activity {
     /// {"type":"WatchLaterToggled","payload":{…},"at":"2015-01-01T00:00:07.250Z","origin":"phone"}
     /// ```
     ///
-    /// `origin` names the device. When the line is appended, the store uses its own origin instead.
+    /// `origin` names the device. When the line is appended to a store, the store uses its own
+    /// origin instead.
     public func appendLine(to bytes: inout [UInt8]) {
         switch kind {
         case .broadcastReceived: appendBroadcast(to: &bytes)

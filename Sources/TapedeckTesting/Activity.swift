@@ -2,8 +2,8 @@ public import TapedeckModel
 
 /// One action of a simulated user, as `ActivityGenerator` generates it.
 ///
-/// It holds numbers only. Texts, ids and URLs are derived from them when a line or an event is
-/// written.
+/// An activity holds only numbers. Texts, ids and URLs are derived from them when a line or an
+/// event is written.
 public struct Activity: Hashable, Sendable {
     /// The kinds of activity, named like the event types.
     public enum Kind: UInt8, Sendable, CaseIterable {
@@ -43,7 +43,7 @@ public struct Activity: Hashable, Sendable {
 
     /// The kind of activity.
     public var kind: Kind
-    /// The device that recorded it.
+    /// The device that recorded the activity.
     public var device: Device
     /// The time of the activity, in milliseconds since 1970.
     public var atMilliseconds: UInt64
@@ -56,8 +56,8 @@ public struct Activity: Hashable, Sendable {
     /// The time at which the broadcast was shared, in seconds since 1970, or the player's position
     /// or the answer's length, in seconds.
     var seconds: UInt64
-    /// The number of earlier sightings of the broadcast; 1 if the mark is set or the answer is
-    /// published, else 0.
+    /// The number of earlier sightings, for a broadcast; for a mark or an answer, 1 if the mark is
+    /// set or the answer is published, and otherwise 0.
     var count: UInt64
 
     /// Returns the length of a video, in seconds.

@@ -1,4 +1,4 @@
-/// Writes the texts of an activity as bytes, for lines and events alike.
+/// Writes the texts of an activity as bytes, for both lines and events.
 ///
 /// Every method appends UTF-8 that needs no escaping in JSON.
 extension Activity {
@@ -36,7 +36,7 @@ extension Activity {
         bytes.add(number)
     }
 
-    /// Appends the video's title; one broadcast in eight has a variant of it.
+    /// Appends the video's title; one broadcast in eight has a variant of the title.
     func appendTitle(to bytes: inout [UInt8]) {
         let bits = SeededGenerator.mixed(videoRank &+ 0x717E)
         bytes.add(ActivityTexts.adjectives[Int(bits & 15)])
@@ -95,7 +95,7 @@ extension Activity {
     var expiresSeconds: UInt64 { atMilliseconds / 1_000 + 21_600 }
     /// The length of the video, in seconds.
     var durationSeconds: UInt64 { Activity.durationSeconds(ofVideo: videoRank) }
-    /// The question of an uploaded answer, or one of 256 answers for a comment.
+    /// The number of the question for an uploaded answer, or of one of 256 answers for a comment.
     var subject: UInt64 { kind == .answerUploaded ? number / 3 + 1 : draw >> 37 & 255 }
 }
 

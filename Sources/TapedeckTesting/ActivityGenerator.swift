@@ -1,10 +1,10 @@
 /// Generates the activity of a user who watches videos on three devices.
 ///
-/// It resembles real activity in the ways that matter to a store. A few videos are popular and most
-/// are hardly ever seen (roughly Zipf's law with exponent 1). Activity comes in bursts around one
-/// video. Every tenth event is late: its time is minutes to days before that of its neighbours.
-/// More than half of the events are broadcasts. The same seed generates the same activity on every
-/// machine.
+/// The activity resembles real activity in the ways that matter to a store. A few videos are
+/// popular and most are hardly ever seen (roughly Zipf's law with exponent 1). Activity comes in
+/// bursts around one video. One event in ten is late: its time is minutes to days before the time
+/// of its neighbours. More than half of the events are broadcasts. The same seed generates the same
+/// activity on every machine.
 ///
 /// ```swift
 /// var activity = ActivityGenerator(seed: 1, videos: 10_000)
@@ -37,7 +37,7 @@ public struct ActivityGenerator: Sendable {
         var positionSeconds: UInt64 = 0
     }
 
-    /// The last number assigned to each kind of numbered thing.
+    /// The last number assigned to each kind of object.
     private struct Numbers {
         var broadcast: UInt64 = 0
         var viewing: UInt64 = 0
@@ -68,7 +68,8 @@ public struct ActivityGenerator: Sendable {
         if burst.remaining == 0 { beginBurst() }
         burst.remaining -= 1
         now += random.below(1_500)
-        // About half of a burst concerns its own video, the rest any video.
+        // About half of the events in a burst concern the burst's video; the rest concern any
+        // video.
         let rank = random.oneIn(2) ? burst.videoRank : videoRank()
         var activity = Activity(
             kind: kind(), device: random.oneIn(8) ? device() : burst.device,
@@ -83,7 +84,7 @@ public struct ActivityGenerator: Sendable {
         case .watchLaterToggled: activity.count = random.oneIn(3) ? 0 : 1
         case .videoExtracted: break
         case .answerUploaded:
-            // One time in three, the previous answer appears again, now published.
+            // In one case out of three, the previous answer appears again, now published.
             activity.count = numbers.answer > 0 && random.oneIn(3) ? 1 : 0
             if activity.count == 0 { numbers.answer += 1 }
             activity.number = numbers.answer
@@ -168,7 +169,7 @@ public struct ActivityGenerator: Sendable {
 }
 
 extension SeededGenerator {
-    /// Returns a rank from 0 below `count`, which must be at least 1.
+    /// Returns a rank from 0 up to, but not including, `count`, which must be at least 1.
     ///
     /// Every octave is equally likely, which approximates Zipf's law.
     mutating func rank(of count: UInt64) -> UInt64 {

@@ -1,4 +1,4 @@
-/// The words of titles, names and comments; none needs escaping in JSON.
+/// The words used in titles, names and comments; none of them needs escaping in JSON.
 enum ActivityTexts {
     static let adjectives: [StaticString] = [
         "Slow", "Last", "Little", "Northern", "Hidden", "Bright", "Second", "Quiet", "Crème",

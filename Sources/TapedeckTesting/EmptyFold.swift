@@ -1,20 +1,23 @@
 internal import Foundation
 public import Tapedeck
 
-/// A projection that replaces another and folds nothing, so that tests of the original must fail.
+/// A projection that replaces another projection and folds nothing, so that tests of the original
+/// must fail.
 ///
 /// `TemporaryStore` uses it in place of the projection named by the environment variable
-/// `TAPEDECK_EMPTY_FOLD`, so you can check a whole suite: `TAPEDECK_EMPTY_FOLD=watch-later swift
-/// test` shows which tests notice that no video is ever marked.
+/// `TAPEDECK_EMPTY_FOLD`, so you can check a whole suite. For example,
+/// `TAPEDECK_EMPTY_FOLD=watch-later swift test` shows which tests notice that no video is ever
+/// marked.
 ///
-/// Queries find it because it has the name, the version and the parameters of the original.
+/// Queries find the replacement because it has the name, the version and the parameters of the
+/// original.
 public struct EmptyFold<Original: Projection>: Projection {
     private let original: Original
 
     /// Creates a replacement for a projection.
     public init(_ original: Original) { self.original = original }
 
-    /// The original's state type; the state always stays as it is before the first event.
+    /// The original's state type; the state always keeps its initial value.
     public typealias State = Original.State
     /// The original's name.
     public var name: String { original.name }

@@ -4,15 +4,14 @@ internal import Foundation
 /// release.
 ///
 /// The algorithm is splitmix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number
-/// Generators", 2014). A test that uses it prints `description`, so that a failure can be
-/// reproduced:
+/// Generators", 2014). Print `description` in a test, so that a failure can be reproduced:
 ///
 /// ```swift
 /// var random = SeededGenerator.fromEnvironment()
 /// print(random)    // seed 42 (TAPEDECK_SEED=42 repeats it)
 /// ```
 public struct SeededGenerator: RandomNumberGenerator, Sendable, CustomStringConvertible {
-    /// The seed of the numbers.
+    /// The seed that determines the numbers.
     public let seed: UInt64
     @usableFromInline
     var state: UInt64
@@ -32,7 +31,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable, CustomStringConv
         return SeededGenerator(seed: named ?? .random(in: 0..<1 << 32))
     }
 
-    /// The seed, and how to reuse it.
+    /// The seed and how to repeat a run with it.
     public var description: String {
         "seed \(seed) (\(SeededGenerator.variable)=\(seed) repeats it)"
     }
@@ -46,7 +45,7 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable, CustomStringConv
 
     /// Returns a number below `bound`.
     ///
-    /// It depends only on the seed, not on the standard library's version.
+    /// The result depends only on the seed, not on the standard library's version.
     @inlinable
     public mutating func below(_ bound: UInt64) -> UInt64 {
         // The upper half of the product has a bias below bound / 2^64.

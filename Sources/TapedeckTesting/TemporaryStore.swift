@@ -2,7 +2,7 @@ internal import Foundation
 internal import Synchronization
 public import Tapedeck
 
-/// A store in its own temporary directory, which is deleted with this object.
+/// A store in its own temporary directory, which is removed when this object is deleted.
 ///
 /// ```swift
 /// let place = try TemporaryStore()
@@ -13,16 +13,16 @@ public import Tapedeck
 /// let again = try place.open()
 /// ```
 ///
-/// Only the directory is created at first. Stores and logs opened here are closed with this object,
-/// if they are still open.
+/// Initially only the directory is created. Stores and logs that were opened with this object and
+/// are still open when it is deleted are closed.
 public final class TemporaryStore: Sendable {
     /// The store's directory.
     public let directory: String
-    /// The clock of all stores and logs opened here.
+    /// The clock of all stores and logs opened with this object.
     public let clock: ManualClock
     private let closers = Mutex<[@Sendable () -> Void]>([])
 
-    /// The parent directory of all temporary stores of this process.
+    /// The parent directory of all temporary stores in this process.
     ///
     /// It is removed when the process exits, because a task that is never cancelled may keep a
     /// store open until then.
@@ -35,7 +35,7 @@ public final class TemporaryStore: Sendable {
     /// Creates an empty directory with a unique name.
     ///
     /// - Parameters:
-    ///   - name: The prefix of the directory's name, to recognize it by.
+    ///   - name: The prefix of the directory's name, which makes it easy to recognize.
     ///   - clock: A clock shared with other stores, or nil to create one.
     public init(_ name: String = "store", clock: ManualClock? = nil) throws {
         directory = "\(TemporaryStore.base)/\(name)-\(UUID().uuidString)"

@@ -1,4 +1,4 @@
-/// The system of submitted videos and their chats.
+/// The system for submitted videos and their chats.
 public enum BirdTube {
     /// The system's name in accounts and outcomes.
     public static let system = "birdtube"

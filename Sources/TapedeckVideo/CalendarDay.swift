@@ -1,15 +1,15 @@
-/// A day of the proleptic Gregorian calendar, without a time zone.
+/// A day in the proleptic Gregorian calendar, without a time zone.
 package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The number of days since 1970-01-01.
     package let number: Int
 
-    /// The last day whose name has ten characters: 9999-12-31.
+    /// The last day whose description has ten characters: 9999-12-31.
     package static let last = CalendarDay(year: 9_999, month: 12, day: 31)
 
     /// Creates a day from a number of days since 1970-01-01.
     package init(number: Int) { self.number = number }
 
-    /// Parses `YYYY-MM-DD`; nil for any other text and for nonexistent days.
+    /// Parses `YYYY-MM-DD`; nil for any other string and for nonexistent days.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else {
@@ -30,7 +30,7 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
         self.init(year: year, month: month, day: day)
     }
 
-    // Years begin in March here, so that the leap day is the last day of a year; the arithmetic is
+    // Years begin in March here, so that the leap day is the last day of a year. The arithmetic is
     // from Howard Hinnant, "chrono-compatible low-level date algorithms".
     private init(year: Int, month: Int, day: Int) {
         let year = month <= 2 ? year - 1 : year
@@ -42,7 +42,7 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
             - 719_468
     }
 
-    /// Creates the day of a time, `offsetSeconds` east of Greenwich.
+    /// Creates the day that contains a time, in the time zone `offsetSeconds` east of Greenwich.
     package init(milliseconds: Int64, offsetSeconds: Int) {
         let seconds = Int(milliseconds.floorDivided(by: 1_000)) + offsetSeconds
         number = seconds.floorDivided(by: 86_400)

@@ -2,7 +2,7 @@ internal import Foundation
 internal import SwiftProtobuf
 public import TapedeckModel
 
-/// The catalogue of all event types of this domain, which converts payloads from and to JSON.
+/// The catalogue of all event types in this domain, which converts payloads to and from JSON.
 ///
 /// ```swift
 /// let event = try EventCatalogue.video.proposal(
@@ -47,7 +47,7 @@ public struct EventCatalogue: Sendable {
         Set(types.lazy.filter { $0.message.retention == retention }.map(\.type))
     }
 
-    /// Returns whether an event's payload is one that this program would record.
+    /// Returns whether this program would record an event with this payload.
     func reads(_ event: EventEnvelope) -> Bool {
         func reads<E: VideoEvent>(as _: E.Type) -> Bool {
             (try? event.decode(E.self).normalized()) != nil
@@ -58,7 +58,7 @@ public struct EventCatalogue: Sendable {
         return reads(as: message)
     }
 
-    /// Creates a proposal from a type's name and its payload as JSON text.
+    /// Creates a proposal from the name of a type and a payload as a JSON string.
     ///
     /// Throws the same errors as the variant that takes bytes.
     public func proposal(
@@ -67,16 +67,16 @@ public struct EventCatalogue: Sendable {
         try proposal(type: type, json: Array(json.utf8), atMilliseconds: atMilliseconds)
     }
 
-    /// Creates a proposal from a type's name and its payload as JSON in protobuf's mapping.
+    /// Creates a proposal from the name of a type and a payload in protobuf's JSON mapping.
     ///
-    /// 64-bit numbers may be numbers or strings, and videos may be URLs. Unknown fields are
+    /// 64-bit numbers may be JSON numbers or strings, and videos may be URLs. Unknown fields are
     /// refused, because they would be lost and are usually mistakes.
     ///
-    /// - Parameter atMilliseconds: the time of the event, in milliseconds since 1970; nil for the
-    ///   current time of the store.
+    /// - Parameter atMilliseconds: The time of the event, in milliseconds since 1970; nil for the
+    ///   store's current time.
     ///
-    /// Throws `ModelError`: `.unknownType`; `.malformedJSON` with line and column;
-    /// `.invalidPayload`, `.invalidVideo` or `.tooLarge` with the field at the start of the
+    /// Throws `ModelError`: `.unknownType`; `.malformedJSON`, with line and column; or
+    /// `.invalidPayload`, `.invalidVideo` or `.tooLarge`, with the field at the start of the
     /// message.
     public func proposal(
         type: String, json: [UInt8], atMilliseconds: UInt64? = nil
@@ -90,7 +90,7 @@ public struct EventCatalogue: Sendable {
         return try proposal(of: message, json: json, atMilliseconds: atMilliseconds)
     }
 
-    /// Returns a payload as JSON in protobuf's mapping; nil if this program does not know the type.
+    /// Returns a payload in protobuf's JSON mapping; nil if this program does not know the type.
     ///
     /// Throws `ModelError`: `.invalidPayload` if the bytes are not a payload of that type,
     /// `.newerFormat` if this program does not know the version.
@@ -135,8 +135,8 @@ public struct EventCatalogue: Sendable {
 
     /// Returns an error that names the unknown or invalid member.
     ///
-    /// Protobuf's reader does not name it. Therefore the names are checked first, and then each
-    /// member is read separately.
+    /// Protobuf's parser does not name the member. Therefore the names are checked first, and then
+    /// each member is parsed separately.
     private static func culprit<E: VideoEvent>(
         _: E.Type, _ json: [UInt8], _ members: [JSONParser.Member], _ fields: [String: JSONValue]
     ) -> ModelError {

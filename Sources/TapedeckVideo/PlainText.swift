@@ -2,7 +2,7 @@
 ///
 /// A summary consists of a few sentences in `p`, `b`, `i` and `br`, so a simple scan suffices: tags
 /// and comments are removed, references are decoded, and white space is collapsed. A paragraph or a
-/// `br` starts a new line. Invalid HTML gives some text and never fails.
+/// `br` starts a new line. Parsing never fails: invalid HTML also yields text.
 package struct PlainText {
     /// The text; nil if it is empty, as for `<p></p>`.
     package let text: String?
@@ -42,8 +42,8 @@ package struct PlainText {
         self.text = text.isEmpty ? nil : text
     }
 
-    /// Returns the lower-case name and the end of the tag that `text` begins with; nil if it is not
-    /// a tag.
+    /// Returns the lower-case name and the end of the tag at the start of `text`; nil if there is
+    /// none.
     ///
     /// A `<` that is not followed by a letter, a slash or `!` is text, as in `a < b`.
     private static func tag(_ text: Substring) -> (name: String, end: Substring.Index)? {
@@ -65,8 +65,7 @@ package struct PlainText {
     /// The maximum length of a reference, in characters.
     private static let referenceLengthMax = 12
 
-    /// Returns the characters of the reference that `text` begins with, and its end; nil if it is
-    /// not a reference.
+    /// Returns the decoded reference at the start of `text`, and its end; nil if there is none.
     private static func reference(_ text: Substring) -> (String, Substring.Index)? {
         guard let semicolon = text.prefix(referenceLengthMax).firstIndex(of: ";") else {
             return nil

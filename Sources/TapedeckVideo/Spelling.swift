@@ -1,6 +1,6 @@
-/// Finds names that are similar to a misspelled one.
+/// Finds names that are similar to a misspelled name.
 package enum Spelling {
-    /// Returns the most similar name; nil if none is similar enough.
+    /// Returns the most similar name; nil if no name is similar enough.
     package static func nearest(to name: String, among names: [String]) -> String? {
         near(name, among: names, distanceMax: max(1, name.utf8.count / 3)).first
             ?? names.first { name.utf8.count >= 3 && $0.lowercased().hasPrefix(name.lowercased()) }
@@ -16,7 +16,8 @@ package enum Spelling {
 
     /// Returns the number of bytes to add, remove or change, ignoring case.
     ///
-    /// Only the first 80 bytes count, because names are shorter and hostile ones may be long.
+    /// Only the first 80 bytes count, because known names are shorter and hostile input may be
+    /// long.
     private static func distance(_ left: String, _ right: String) -> Int {
         let left = Array(left.lowercased().utf8.prefix(80))
         let right = Array(right.lowercased().utf8.prefix(80))

@@ -15,7 +15,7 @@ extension Google_Protobuf_Timestamp {
     }
 }
 
-/// Conversions between times and RFC 3339 text.
+/// Conversions between times and RFC 3339 strings.
 package enum Timestamps {
     /// Returns a time as `YYYY-MM-DDTHH:MM:SS.mmmZ`, as in all reports, clamped to the years 1 to
     /// 9999.
@@ -29,11 +29,11 @@ package enum Timestamps {
             "\(day)T\(hour.padded(2)):\(minute.padded(2)):\(second.padded(2)).\(milli.padded(3))Z"
     }
 
-    /// Parses RFC 3339 text with any offset and any number of decimals; nil if the text is invalid
-    /// or the year is not in 1 to 9999.
+    /// Parses an RFC 3339 string with any offset and any number of decimals; nil if it is invalid
+    /// or not in the years 1 to 9999.
     ///
-    /// A leap second counts as the following second, because Unix time has none. Times before 1970
-    /// are negative, since television is older than that.
+    /// A leap second counts as the following second, because Unix time has no leap seconds. Times
+    /// before 1970 are negative; they are accepted because television is older than that.
     package static func milliseconds(_ text: String) -> Int64? {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes.count <= 64,
@@ -64,7 +64,7 @@ package enum Timestamps {
     /// The years 1 to 9999 in milliseconds since 1970, the range of protobuf's `Timestamp`.
     package static let whole: Range<Int64> = -62_135_596_800_000..<253_402_300_800_000
 
-    /// The years 1970 to 9999 in milliseconds since 1970, the range of the times of recorded
+    /// The years 1970 to 9999 in milliseconds since 1970, the range for the times of recorded
     /// events.
     package static let recorded: Range<Int64> = 0..<253_402_300_800_000
 

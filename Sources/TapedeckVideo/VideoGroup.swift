@@ -12,8 +12,8 @@ public enum VideoGroup: Hashable, Sendable {
     case popular
     /// `new`: the submitted videos, newest first.
     case new
-    /// A remote's list by its name, most recently added first: `stream`, `personal-roll`,
-    /// `dashboard/ID` of a channel, or `roll/ID`.
+    /// A remote's list by name, most recently added first: `stream`, `personal-roll`,
+    /// `dashboard/ID` for a channel, or `roll/ID`.
     case listed(String)
 
     /// The name of the list of videos that others share with the account's user.
@@ -32,7 +32,7 @@ public enum VideoGroup: Hashable, Sendable {
         .popular, .new,
     ]
 
-    /// Creates the group with a name; nil if there is none.
+    /// Creates the group with the given name; nil if there is none.
     public init?(_ name: String) {
         if let group = VideoGroup.named.first(where: { $0.name == name }) {
             self = group

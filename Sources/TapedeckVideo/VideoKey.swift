@@ -1,15 +1,16 @@
 public import TapedeckModel
 
-/// The permanent identity of a video: its provider and its id there, such as `youtube:dQw4w9WgXcQ`.
+/// The permanent identity of a video: its provider and the provider's id for it, such as
+/// `youtube:dQw4w9WgXcQ`.
 ///
-/// All URL forms of a video give the same key, so all broadcasts of the video have the same tag.
+/// All URL forms for a video give the same key, so all broadcasts of the video have the same tag.
 public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
     /// The name of the provider in lower case, such as `youtube`.
     public let provider: String
-    /// The id of the video at its provider; case matters.
+    /// The provider's id for the video; case matters.
     public let id: String
 
-    /// The maximum length of a text that is parsed as a key or a URL, in UTF-8 bytes.
+    /// The maximum length of a string that is parsed as a key or a URL, in UTF-8 bytes.
     public static let textBytesMax = 4_096
     /// The maximum length of a provider's name, in bytes.
     public static let providerBytesMax = 32
@@ -25,9 +26,9 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
     /// `video/provider:id`.
     public var tag: Tag { Tag(unchecked: "video/\(provider):\(id)") }
 
-    /// Parses a key, or any form of the URL of a video at YouTube, Vimeo or Dailymotion.
+    /// Parses a key, or any form of the URL of a video on YouTube, Vimeo or Dailymotion.
     ///
-    /// Throws `ModelError` with `.invalidVideo` if the text does not name a video, and with
+    /// Throws `ModelError` with `.invalidVideo` if the string does not name a video, and with
     /// `.tooLarge` if it is longer than `textBytesMax`.
     public init(_ text: String) throws(ModelError) {
         guard text.utf8.count <= VideoKey.textBytesMax else {
@@ -58,9 +59,9 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
         self = key
     }
 
-    /// Creates a key from a provider's name and the video's id there.
+    /// Creates a key from a provider's name and the provider's id for the video.
     ///
-    /// At YouTube, an id may contain letters, digits, `_` and `-`; at Vimeo, it is a number without
+    /// On YouTube, an id may contain letters, digits, `_` and `-`; on Vimeo, it is a number without
     /// leading zeros; elsewhere, it may contain any visible ASCII characters. The id is not
     /// validated further. Throws `ModelError` with `.invalidVideo`.
     public init(provider: String, id: String) throws(ModelError) {
@@ -78,7 +79,7 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
             default: id.utf8.allSatisfy { (0x21...0x7E).contains($0) }
             }
         guard isKnown, (1...VideoKey.idBytesMax).contains(id.utf8.count) else {
-            throw VideoKey.unknown("\"\(id.prefix(40))\" is not an id at \(provider)")
+            throw VideoKey.unknown("\"\(id.prefix(40))\" is not a valid \(provider) id")
         }
         self.init(uncheckedProvider: provider, id: id)
     }
@@ -120,7 +121,7 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
             .invalidVideo, "not a video: \(what)", hint: formHint)
     }
 
-    /// A hint on the accepted forms of a video.
+    /// A hint about the accepted forms of a video.
     static let formHint = "give provider:id, such as youtube:dQw4w9WgXcQ, or the URL of one video"
 
     /// Returns whether a byte is white space, which may surround a key.

@@ -4,7 +4,7 @@ extension VideoURL {
     /// The length of a YouTube id.
     private static let youTubeIDCount = 11
 
-    /// Words of eleven characters that appear in place of an id.
+    /// Words of eleven characters that may appear in place of an id.
     private static let youTubeWords: Set<String> = ["videoseries", "live_stream"]
 
     /// Path segments that are followed by an id.
@@ -24,7 +24,7 @@ extension VideoURL {
                 return id
             }
         }
-        // The API from 2008 to 2015: /feeds/api/videos/ID.
+        // The API of 2008 to 2015: /feeds/api/videos/ID.
         if segments.first?.lowercased() == "feeds", let folder = segments.firstIndex(of: "videos"),
             folder + 1 < segments.count
         {
@@ -33,7 +33,7 @@ extension VideoURL {
         return youTubeFragmentID
     }
 
-    /// The id in the fragment, where pages of 2010 kept it: `#!v=ID`, `#/watch?v=ID`,
+    /// The id in the fragment, where pages from 2010 kept it: `#!v=ID`, `#/watch?v=ID`,
     /// `user/NAME#p/u/1/ID`.
     private var youTubeFragmentID: String? {
         var rest = Substring(fragment)

@@ -17,8 +17,8 @@ struct VideoURL {
     /// The maximum nesting depth of redirecting URLs.
     static let redirectsMax = 4
 
-    /// Parses a text of visible ASCII; nil if it has a scheme other than http, https and the
-    /// schemes of YouTube's apps.
+    /// Parses a string of visible ASCII characters; nil if it has a scheme other than http, https
+    /// and the schemes of YouTube's apps.
     init?(_ text: String) {
         var rest = VideoURL.withoutAppScheme(text)
         if let scheme = rest.firstRange(of: "://") {
@@ -90,8 +90,8 @@ struct VideoURL {
 
     // MARK: - Parsing
 
-    /// Converts a URL for YouTube's apps, `vnd.youtube:ID` or `youtube://ID`, to one for browsers;
-    /// the id may itself be a URL.
+    /// Converts a URL for YouTube's apps, `vnd.youtube:ID` or `youtube://ID`, to a URL for
+    /// browsers; the id may itself be a URL.
     private static func withoutAppScheme(_ text: String) -> Substring {
         let lowered = text.lowercased()
         guard let scheme = ["vnd.youtube:", "youtube:"].first(where: lowered.hasPrefix) else {
@@ -119,7 +119,7 @@ struct VideoURL {
         }
     }
 
-    /// Percent-decodes a text once; invalid escapes are kept, and ill-formed UTF-8 is repaired.
+    /// Percent-decodes a string once; invalid escapes are kept, and ill-formed UTF-8 is repaired.
     static func decoded(_ text: Substring) -> String {
         guard text.utf8.contains(UInt8(ascii: "%")) else { return String(text) }
         let bytes = Array(text.utf8)

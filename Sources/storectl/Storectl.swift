@@ -3,7 +3,8 @@ import StorectlCommands
 
 @main
 enum Storectl {
-    /// The size in bytes from which a freed memory block is returned to the system at once.
+    /// The minimum size, in bytes, of memory blocks that return to the system as soon as they are
+    /// freed.
     private static let blockBytesMax: Int32 = 256 << 10
 
     static func main() async {

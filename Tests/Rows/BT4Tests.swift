@@ -64,7 +64,7 @@ import Testing
         try await open(store, "ada", "4", at: 24)
         try await open(store, "ada", "5", at: 47)
         #expect(try await views(store).own == 3)
-        // A window is counted from its beginning, not from the last opening in it.
+        // A window is measured from its beginning, not from the last opening in it.
         try await open(store, "ada", "6", at: 48)
         #expect(try await views(store).own == 4)
     }
@@ -75,7 +75,7 @@ import Testing
         let open = try OpenVideo(Self.video, viewer: "ada", viewing: "1")
         #expect(try await store.decide { try open.decide(VideoQueries($0)) } != nil)
         #expect(try await store.decide { try open.decide(VideoQueries($0)) } == nil)
-        // Another device that does not know of it reports it days later.
+        // Another device, which does not have that event, reports the opening days later.
         let later = place.clock.milliseconds + 72 * Self.hour
         try await store.append([Self.opening("ada", "1")], atMilliseconds: later)
         #expect(try await views(store).own == 1)
@@ -111,14 +111,14 @@ import Testing
         let second = try await open(store, "grace", "2", at: 1)
         let third = try await open(store, "linus", "3", at: 1)
         #expect(try await figures(store) == [13, 10, 3])
-        // Others have watched; our own views are not delivered yet.
+        // Other users have watched. The user's own views are not delivered yet.
         try await sight(store, 15, at: 2)
         #expect(try await views(store).views == 18)
         try await recordOutcome(store, first, .confirmed, at: 3)
         #expect(try await views(store).views == 18)
         try await sight(store, 16, at: 4)
         #expect(try await figures(store) == [18, 16, 2])
-        // Confirmed late: the count of hour 4 already includes it.
+        // The confirmation is late: the count from hour 4 already includes this view.
         try await recordOutcome(store, second, .confirmed, at: 3.5)
         #expect(try await views(store).views == 17)
         try await recordOutcome(store, third, .dropped, at: 5)
@@ -134,8 +134,8 @@ import Testing
         #expect(entry?.views == 11 && entry?.ownViews == 1)
     }
 
-    /// If two devices open a video within one window and one has reported it, the other adds no
-    /// view.
+    /// If two devices open a video within one window and one of them has reported its opening, the
+    /// other device adds no view.
     @Test func reportedWindowsAreNotCountedAgain() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
@@ -145,7 +145,7 @@ import Testing
         try await recordOutcome(store, told, .confirmed, at: 21.1)
         try await sight(store, 11, at: 22)
         #expect(try await figures(store) == [11, 11, 0])
-        // The other device was offline: its opening is earlier and begins the window.
+        // The other device was offline. Its opening is earlier and begins the window.
         try await open(store, "ada", "1", at: 5)
         #expect(try await figures(store) == [11, 11, 0])
         // An opening outside their window is a separate view.
@@ -164,7 +164,7 @@ import Testing
         #expect(try await figures(store) == [11, 10, 1])
         try await sight(store, 11, at: 4)
         #expect(try await figures(store) == [11, 11, 0])
-        // The request was never sent, or the user has it sent again.
+        // Either the request was never sent, or the user retries it.
         try await recordOutcome(store, opening, .unsent, at: 6)
         #expect(try await figures(store) == [12, 11, 1])
     }

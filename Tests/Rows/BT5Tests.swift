@@ -85,7 +85,7 @@ import Testing
         }
         try await store.log.append([Self.message(1, at: 0)])
         let (one, two) = (try await post("one"), try await post("two"))
-        // By the remote's clock, this message is later than the waiting ones.
+        // On the remote's clock, this message is later than the waiting messages.
         try await store.log.append([Self.message(2, at: 5_000_000_000_000)])
         var page = try await chat(store)
         #expect(page.messages.map(\.text) == ["m1", "m2", "one", "two"])
@@ -199,7 +199,7 @@ import Testing
             let page = try await chat(store, cursor: cursor)
             joined.insert(contentsOf: page.messages.map(\.id), at: 0)
             cursor = page.next
-            // Messages posted meanwhile are on the newest page only.
+            // Messages posted in the meantime are only on the newest page.
             newest += 1
             let posted = try await store.append([
                 ChatMessagePosted.with { ($0.video, $0.text) = (Self.video, "own") }

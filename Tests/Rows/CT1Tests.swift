@@ -19,7 +19,8 @@ import Testing
 
     @Test func daysFollowDaylightSavingTime() async throws {
         let stage = try await ScheduleStage("ct1")
-        // Half past eleven at night in New York, before and after the change on 2019-03-10.
+        // Both times are 23:30 in New York, one before and one after the clock change on
+        // 2019-03-10.
         try await stage.episode(1, at: "2019-03-10T04:30:00Z")
         try await stage.episode(2, at: "2019-03-11T03:30:00Z")
         #expect(
@@ -72,7 +73,7 @@ import Testing
         #expect(
             try await week("2019-11-03T23:00:00Z", "DE").nextChangeAt
                 == (try time("2019-11-04T00:00:00Z")))
-        // A week given by its date never changes.
+        // A week chosen by date never changes.
         let named = try await stage.ask {
             try $0.schedule(week: "2019-11-01", scope: ScheduleScope())
         }

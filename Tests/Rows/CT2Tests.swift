@@ -23,7 +23,8 @@ import Testing
         #expect(cell.season == 1 && cell.number == 2 && cell.summary == "A & B")
         #expect(cell.image == "http://i/m" && cell.timeKnown)
         #expect(cell.startsAt == (try time("2019-07-10T16:00:00Z")))
-        // Uses the runtime of the show, because the episode's own is unknown.
+        // The end is based on the runtime of the show, because the episode's own runtime is
+        // unknown.
         #expect(cell.runtimeMinutes == nil)
         #expect(cell.endsAt == (try time("2019-07-10T16:30:00Z")))
     }

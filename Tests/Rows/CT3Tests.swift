@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    /// While all data is fresh, a sync succeeds although the remote has stopped.
+    /// While all data is fresh, a sync succeeds even if the remote has stopped.
     @Test func freshDataIsNotRequestedAfterARestart() async throws {
         try await TVmazeStage.run("ct3", at: "2019-07-09T16:00:00Z") { stage in
             var store = try stage.open()

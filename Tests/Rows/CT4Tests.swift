@@ -39,7 +39,7 @@ import Testing
         #expect(change.id == 2 && change.change == .rescheduled && change.fields == ["name"])
         #expect(change.from == (try time("2019-07-10T12:00:00Z")))
         #expect(change.to == (try time("2019-07-11T12:30:00Z")))
-        // The full list of its former day does not cancel it.
+        // The full list for the episode's former day does not cancel the episode.
         try await stage.listing(of: day, [1, 3], at: "2019-07-02T00:00:00Z")
         #expect(try await kinds(since: mark) == [2: .rescheduled])
         #expect(try await stage.week(day) == [day: [1, 3], "2019-07-11": [2]])
@@ -71,7 +71,7 @@ import Testing
 
     @Test func newerShowVersionsUndoCancellations() async throws {
         try await stage.listing(of: day, [1, 3], at: "2019-07-02T00:00:00Z")
-        // The version is 2019-07-02T00:00:00Z, then one second later.
+        // The version is 2019-07-02T00:00:00Z, and then one second later.
         try await stage.episode(
             2, at: "2019-07-10T12:00:00Z", airdate: day, version: 1_562_025_600)
         #expect(try await stage.week(day) == [day: [1, 3]])
@@ -96,15 +96,15 @@ import Testing
         try await stage.episode(
             7, at: "2019-07-11T05:30:00Z", airdate: day, airtime: "01:30")
         try await stage.listing(of: "2019-07-11", [7], at: "2019-07-02T00:00:00Z")
-        // The list of its airdate never contained it.
+        // The list for the episode's airdate never contained it.
         try await stage.listing(of: day, [1, 2, 3], at: "2019-07-03T00:00:00Z")
         #expect(try await stage.week(day)["2019-07-11"] == [7])
         try await stage.listing(of: "2019-07-11", [], at: "2019-07-04T00:00:00Z")
         #expect(try await stage.week(day)["2019-07-11"] == nil)
     }
 
-    /// The list of an episode's former day cancels it neither in its week nor in live lists of that
-    /// week.
+    /// The list for an episode's former day cancels the episode neither in its week nor in live
+    /// lists of that week.
     ///
     /// The observation that moved the episode has no airdate.
     @Test func listsOfAFormerDayDoNotCancelEpisodes() async throws {
@@ -132,7 +132,7 @@ import Testing
         try await stage.add(
             "CastObserved",
             #"{"show":1,"showUpdated":12,"cast":[{"personId":1,"characterId":1}]}"#)
-        // An older observation that arrives late.
+        // This observation is older and arrives late.
         try await stage.episode(
             3, at: "2019-07-10T09:00:00Z", airdate: day, version: 9, more: #","season":1"#)
         let found = try await stage.changes(since: mark)

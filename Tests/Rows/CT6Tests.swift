@@ -56,7 +56,7 @@ import Testing
     @Test func programmesAboutToEndAreListed() async throws {
         try await stage.episode(1, at: "2019-07-10T20:00:00Z", minutes: 60)
         try await stage.episode(2, at: "2019-07-10T20:30:00Z", minutes: 20)
-        // Shorter than the window, so it is about to end from its start.
+        // This episode is shorter than the window, so it is about to end as soon as it starts.
         try await stage.episode(3, at: "2019-07-10T20:55:00Z", minutes: 10)
         func check(
             _ now: String, _ ids: [Int64], _ next: String?, window: Double = 900

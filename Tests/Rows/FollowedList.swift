@@ -7,7 +7,7 @@ import Testing
 /// A live list together with the query that returns the same entries.
 final class FollowedList {
     let name: String
-    /// Takes the list's changes and compares the result with the query.
+    /// Applies the list's changes and compares the result with the query.
     private let look: (TapedeckStore, String) throws -> Void
 
     init<Entry: Hashable & Sendable>(
@@ -31,7 +31,7 @@ final class FollowedList {
     func check(_ store: TapedeckStore, _ note: String) throws { try look(store, note) }
 }
 
-/// Every live list, by its name in `storectl query` and `storectl watch`.
+/// Every live list, named as in `storectl query` and `storectl watch`.
 enum LiveLists: String, CaseIterable {
     case accounts
     case answers
@@ -59,17 +59,17 @@ enum LiveLists: String, CaseIterable {
     case videos
     case watchLater = "watch-later"
 
-    /// Queries that cannot be watched: they describe one thing, sum up or compare.
+    /// Queries that cannot be watched, because they describe a single object, sum up or compare.
     static let others: Set<String> = [
         "extraction-plan", "news", "schedule-changes", "show", "statistics", "user",
     ]
 
-    /// Options that choose a page or a time in any query; live lists do not have them.
+    /// The options that choose a page or a time in any query; live lists do not have these options.
     static let pageOptions: Set<String> = ["--cursor", "--now", "--as-of"]
 
-    /// Further options of queries that live lists do not have.
+    /// The other options of queries that live lists do not have.
     ///
-    /// They name videos, choose later pages, show hidden chat messages or set budgets.
+    /// These options name videos, choose later pages, show hidden chat messages or set budgets.
     static let otherOptions: [LiveLists: Set<String>] = [
         .chat: ["--before", "--blocked", "--guest"],
         .downloads: ["VIDEO...", "--budget", "--current"], .extractions: ["VIDEO..."],
@@ -263,7 +263,7 @@ enum LiveLists: String, CaseIterable {
                 ]
             }
         case .search:
-            // Words from all generated texts, and prefixes that many texts share.
+            // The words are from all generated texts, and the prefixes are shared by many texts.
             return try [("t", nil), ("s t", .videos), ("u", .users), ("1", nil)].map {
                 (words: String, scope: SearchScope?) in
                 FollowedList(

@@ -65,7 +65,7 @@ struct GroupStage {
         }
     }
 
-    /// Returns the ids of a group's videos, in its order.
+    /// Returns the ids of a group's videos, in the group's order.
     func ids(
         _ group: String, from index: Int = 0, newest: Int? = nil, playable: Bool = false
     ) async throws -> [String] {

@@ -3,7 +3,7 @@ import TapedeckModel
 import TapedeckTesting
 import TapedeckVideo
 
-/// A store that records random events of all lists, in any order and often late.
+/// A store that records random events for all lists, in any order and often late.
 struct LiveActivity {
     let place: TemporaryStore
     let store: TapedeckStore
@@ -21,9 +21,9 @@ struct LiveActivity {
         self.random = random
     }
 
-    /// Opens a store that another process also has open.
+    /// Opens a store that another process also has open, with its own clock.
     ///
-    /// - Parameter now: The time of its clock, in Unix milliseconds.
+    /// - Parameter now: The time on that clock, in Unix milliseconds.
     init(opening directory: String, at now: UInt64) throws {
         place = try TemporaryStore("unused", clock: ManualClock(milliseconds: now))
         store = try TapedeckStore.open(directory, creating: false, options: place.options)
@@ -255,7 +255,7 @@ struct LiveActivity {
             try sight(
                 ScheduleListed.with {
                     ($0.date, $0.web) = (day.description, number(2) == 0)
-                    // Only web channels have a list of all countries.
+                    // Only web channels have a list for all countries.
                     if !$0.web || number(2) == 0 { $0.country = "US" }
                     $0.listedAt = .init(milliseconds: Int64(at))
                     $0.episodes = (1..<40).filter { _ in number(3) == 0 }

@@ -6,8 +6,8 @@ import Testing
 
 /// Live lists equal their queries after any events, from any process, and as time passes.
 @Suite(.offTasks) struct LiveListsTests {
-    /// 2023-11-03, two days before clocks go back in the United States and three before the week
-    /// ends.
+    /// The start of 2023-11-03, two days before clocks go back in the United States and three days
+    /// before the week ends.
     private static let november = UInt64(1_698_969_600_000)
 
     @Test func everyListQueryCanBeWatched() throws {
@@ -46,7 +46,7 @@ import Testing
         let others = (LiveLists.otherOptions[list] ?? []).union(LiveLists.pageOptions)
         let (asked, followed) = (try words(of: "query"), try words(of: "watch"))
         #expect(asked.subtracting(others).subtracting(followed) == [])
-        // Every listed exception is needed.
+        // Every listed exception is necessary.
         let named = LiveLists.otherOptions[list] ?? []
         #expect(named.isSubset(of: asked) && named.isDisjoint(with: followed))
     }
@@ -57,7 +57,7 @@ import Testing
         let seed = "\(activity.random)"
         for round in 0..<80 {
             for _ in 0..<activity.number(6) { try activity.anything() }
-            // Sometimes only time passes, and sometimes none does.
+            // Sometimes time passes without new events, and sometimes no time passes.
             let minutes = [0, 0, 1, 7, 60, 300][activity.number(6)]
             activity.place.clock.advance(by: .seconds(minutes * 60))
             for list in lists { try list.check(activity.store, "round \(round), \(seed)") }

@@ -21,7 +21,7 @@ struct PlaybackStage {
 
     func wait(_ seconds: Int) { place.clock.advance(by: .seconds(seconds)) }
 
-    /// Runs a query as of now.
+    /// Runs a query at the current time.
     func ask<R: Sendable>(
         _ question: @escaping @Sendable (VideoQueries<Views>, UTCTime) throws -> R
     ) async throws -> R {

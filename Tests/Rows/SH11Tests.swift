@@ -31,7 +31,8 @@ import Testing
         #expect(account.services == ["twitter", "facebook"] && account.channels == ["a", "b"])
         try await store.log.append([
             Self.sighting(3) { ($0.services, $0.cleared) = (["twitter"], ["channels"]) },
-            // Arrives late: it is older than the observation that cleared the channels.
+            // This observation arrives late: it is older than the observation that cleared the
+            // channels.
             Self.sighting(2) { ($0.channels, $0.image) = (["c"], "https://example.org/a.png") },
         ])
         account = try #require(try await accounts(store).first)
@@ -98,7 +99,7 @@ import Testing
         let store = try place.open()
         let proposal = try EventCatalogue.video.proposal(type: type, json: "{\(account)}")
         try await store.log.append([proposal])
-        // The wire format keeps unknown fields of other events, but not of these.
+        // The wire format keeps unknown fields of other events, but not of these events.
         let wire = proposal.payload + [0xFA, 0x01, UInt8(secret.utf8.count)] + Array(secret.utf8)
         func written<E: VideoEvent>(_: E.Type) throws -> [UInt8] {
             try E(payload: wire, version: 1).payload()

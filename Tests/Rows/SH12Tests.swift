@@ -70,7 +70,7 @@ import Testing
         (watched.startSeconds, watched.endSeconds) = (0, 14)
         try await stage.store.append([watched], atMilliseconds: Self.noon(1, 15))
         #expect(try await statistics().total.watchedSeconds == 15)
-        // If an app reports only intervals, these count.
+        // If an app reports only intervals, the intervals count.
         watched.video = "vimeo:8"
         watched.isComplete = true
         try await stage.store.append([watched], atMilliseconds: Self.noon(1, 20))

@@ -46,7 +46,7 @@ import Testing
         let images = cache()
         #expect(try images.image(at: address) == nil)
         let kept = try images.keep(picture(1), at: address)
-        // A new cache, as in another process, reads it without a network.
+        // A new cache, as in another process, reads the picture without a network.
         let found = try #require(try cache().image(at: address))
         #expect(found == kept)
         #expect(FileManager.default.contents(atPath: found.path) == Data(picture(1)))
@@ -124,11 +124,12 @@ import Testing
         let images = cache()
         try images.keep(picture(1), at: url(1))
         let directory = store.log.directory.path + "/" + ImageCache.directoryName
-        // As left by a process that ended before it recorded the picture's URL.
+        // A process that ended before it recorded the picture's URL leaves such a file.
         let orphan = try BlobStore(store: directory).add(picture(9))
         #expect(images.evict(to: .max).isEmpty)
         #expect(BlobStore(store: directory).path(of: orphan) != nil)
-        // Far enough to pass the file system's clock, which is ahead of the scenario's.
+        // Advance far enough to pass the file system's clock, which is ahead of the scenario's
+        // clock.
         place.clock.advance(by: .seconds(100 * 365 * 86_400))
         #expect(images.evict(to: .max).isEmpty)
         #expect(BlobStore(store: directory).path(of: orphan) == nil)

@@ -6,7 +6,7 @@ import Testing
 /// read.
 @Suite struct SH15Tests {
     private let stage: PlaybackStage
-    /// An address without a server, so an attempted connection fails with another message.
+    /// An address without a server, so an attempted connection fails with a different message.
     private static let server = "http://127.0.0.1:9"
 
     init() throws { stage = try PlaybackStage("sh15") }
@@ -55,7 +55,7 @@ import Testing
         let report = try await stage.store.sync(with: SH15Tests.server, token: "t")
         #expect(report.failure?.code == .offline)
         #expect(report.failure?.message == "this device is set to offline")
-        // With a network set, the sync tries to connect.
+        // If the network is not set to offline, the sync tries to connect.
         try await stage.store.setNetwork(.metered)
         let tried = try await stage.store.sync(with: SH15Tests.server, token: "t")
         #expect(tried.failure?.message != report.failure?.message)

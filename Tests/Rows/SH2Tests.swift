@@ -37,7 +37,7 @@ import Testing
         for (number, form) in forms.enumerated() {
             try await share("b\(number)", form, at: Int64(number), by: "u\(number)", "c\(number)")
         }
-        // The same id at another provider is another video.
+        // The same id from another provider is a different video.
         try await share("v", "vimeo:1084537", at: 9, by: "v", nil)
         stage.store.close()
         let found = try await videos()

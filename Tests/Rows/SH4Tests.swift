@@ -1,7 +1,7 @@
 import Tapedeck
 import Testing
 
-/// SH4: Limits by a device's memory apply to lists, never to the log.
+/// SH4: Limits based on a device's memory apply to lists, never to the log.
 struct SH4Tests {
     private let stage: GroupStage
 

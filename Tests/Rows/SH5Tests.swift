@@ -78,7 +78,7 @@ struct SH5Tests {
     @Test func onlyTheNewestBroadcastsCount() async throws {
         for number in 0..<5 { try await share("k\(number)", "known", at: Int64(100 + number)) }
         let mark = store.log.head
-        // Three broadcasts older than all known broadcasts, and a newer one.
+        // Three broadcasts are older than all known broadcasts, and one is newer.
         for number in 0..<3 { try await share("o\(number)", "old\(number)", at: Int64(number)) }
         try await share("n", "new", at: 200)
         #expect(try await news(since: mark, newest: 6).text == "1 new video")

@@ -116,7 +116,7 @@ import Testing
             (found.cancelled != nil) == (running != nil && found.continuing == nil),
             "a running extraction must either continue or be cancelled")
         #expect(found.continuing == nil || found.continuing == running?.video)
-        // Each wanted video is in exactly one part of the plan, once.
+        // Each wanted video appears in the plan exactly once.
         let wanted = list.dropFirst(current).prefix(ahead + 1)
         let parts =
             [found.run, found.continuing].compactMap { $0 } + found.waiting
@@ -127,7 +127,7 @@ import Testing
         let places = queue.compactMap { wanted.firstIndex(of: $0) }
         #expect(places == places.sorted())
         #expect(queue.allSatisfy { !(known[$0]?.isOnDisk ?? false) })
-        // Until the next change, only times that count from the start of a run differ.
+        // Until the next change, only times measured from the start of a run differ.
         if let change = found.nextChangeAt, change > now {
             var before = plan(UTCTime(milliseconds: change.milliseconds - 1))
             if before.run != nil { before.timesOutAt = found.timesOutAt }

@@ -3,8 +3,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// SR3: A player that reports every second is recorded as a few events, and every list is as if all reports were
-/// recorded.
+/// SR3: A player that reports every second is recorded as a few events, and every list is the same
+/// as if all reports had been recorded.
 @Suite struct SR3RecorderTests {
     private static let start: UInt64 = 1_353_542_400_000
     private static let videos = ["vimeo:1", "vimeo:2", "youtube:aqz-KE-bpKQ"]
@@ -30,7 +30,8 @@ import Testing
         }
     }
 
-    /// A player in realistic use: it pauses, seeks, changes its speed, is left and resumed.
+    /// A player in realistic use, which pauses, seeks, changes its speed, and is closed and
+    /// resumed.
     private struct Player {
         var generator: SeededGenerator
         var at = SR3RecorderTests.start

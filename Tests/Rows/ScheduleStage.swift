@@ -9,7 +9,7 @@ struct ScheduleStage {
     /// Creates a store with five shows.
     ///
     /// Their channels are: 1, NBC in New York; 2, BBC in London; 3, a worldwide web channel; 4,
-    /// Hulu, a web channel of the United States; 5, NBC and the worldwide web channel.
+    /// Hulu, a web channel in the United States; 5, NBC and the worldwide web channel.
     init(_ name: String) async throws {
         place = try TemporaryStore(name)
         store = try place.open()
@@ -30,7 +30,7 @@ struct ScheduleStage {
         try await store.log.append([try EventCatalogue.video.proposal(type: type, json: json)])
     }
 
-    /// Records an observation of an episode, with a version of its show.
+    /// Records an observation of an episode that includes the version of its show.
     func episode(
         _ id: Int, of show: Int = 1, at start: String?, airdate: String? = nil,
         airtime: String = "20:00", minutes: Int? = 60, version: Int = 10, more: String = ""

@@ -5,7 +5,7 @@ import Testing
 
 /// A store that reads a simulated TVmaze over HTTP as `tv`; the scenario advances the clock.
 ///
-/// TVmaze has five shows on networks of the United States; one of them airs daily.
+/// TVmaze has five shows on networks in the United States; one of them airs daily.
 final class TVmazeStage: Sendable {
     let place: TemporaryStore
     private let server: SimulatorServer

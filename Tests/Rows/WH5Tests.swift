@@ -67,10 +67,10 @@ import Testing
         // The remote does not have the edit yet and shows the old name.
         try await see("ada")
         #expect(try await profile().username == "countess")
-        // The remote has taken over the edit.
+        // The remote has applied the edit.
         try await see("countess")
         #expect(try await profile().edited == ["about"])
-        // The name changes at the remote, then here again.
+        // The name changes on the remote, then here again.
         try await see("adal")
         #expect(try await profile().username == "adal")
         try await edit { $0.username = "ada l" }

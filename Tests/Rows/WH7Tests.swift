@@ -43,7 +43,7 @@ import Testing
             })
         found = try await stage.ask { try $0.questions(to: "2").questions }
         #expect(found.map(\.id) == ["5"] && found.first?.state == .open)
-        // Asking again is another question.
+        // Asking again creates another question.
         #expect(try await ask("why?") != nil)
         #expect(throws: ModelError.self) { try AskQuestion("2", text: "") }
     }

@@ -3,7 +3,7 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// A store of a Whale user; the scenario advances the clock, and the user is `1`, named ada.
+/// The store of a Whale user, who has the id `1` and the name ada; the scenario advances the clock.
 struct WhaleStage {
     let place: TemporaryStore
     let store: TapedeckStore

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `storectl append`, with one event and with files of events.
+/// `storectl append` with one event and with files of events.
 @Suite(.offTasks) struct AppendTests {
     @Test func timesAreConvertedToUTC() throws {
         let storectl = try Storectl.empty()

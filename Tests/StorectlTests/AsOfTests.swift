@@ -32,7 +32,7 @@ import Testing
                 == [])
     }
 
-    /// A query for one object folds only its events and prints the same as at that position.
+    /// A query for one object folds only its events and prints the same as it did at that position.
     @Test func namedObjectsAreShownAsOfAPosition() throws {
         let storectl = try Storectl.demo()
         try storectl.succeed("ingest", "tvmaze/schedule", "-", input: Samples.schedule())

@@ -6,9 +6,10 @@ import Testing
 
 @testable import StorectlCommands
 
-/// Compaction removes events and changes no list or digest, whatever is recorded in between.
+/// Compaction removes events but changes no list or digest, whatever is recorded in between.
 @Suite(.offTasks) struct CompactionTests {
-    /// Devices that play videos and record all other types, each in a log that is never compacted.
+    /// Devices that play videos and record events of all other types, each in a log that is never
+    /// compacted.
     private struct Household {
         var random: SeededGenerator
         let place: TemporaryStore
@@ -57,7 +58,8 @@ import Testing
             }
         }
 
-        /// Returns an event that supersedes earlier ones; sometimes its time is before theirs.
+        /// Returns an event that supersedes earlier events, although it is sometimes dated before
+        /// them.
         private mutating func newest(on device: Int) throws -> ProposedEvent {
             let earlier: UInt64 = random.oneIn(5) ? random.below(20_000) : 0
             let at = place.clock.milliseconds - earlier
@@ -124,7 +126,7 @@ import Testing
             uniqueKeysWithValues: report.projections.map { ($0.name, $0.digest) })
     }
 
-    /// The seed of a former failure: a superseded report that remained was counted differently.
+    /// A seed that once failed, because a superseded report that remained was counted differently.
     private static let formerFailure: UInt64 = 1_847_265_950
 
     @Test(arguments: Soak.isOn ? [0, 1, 2, 3] : [3])
@@ -151,7 +153,7 @@ import Testing
             try household.go(on: device, seconds: 60 + random.below(240))
             let file = place.path("device.tdx")
             try household.logs[device].export(to: file)
-            // Receipts of the server arrive with some events.
+            // Some events arrive with receipts from the server.
             var receipts: [Receipt] = []
             for _ in 0..<random.below(4) {
                 let last = try household.logs[device].origins()[0].lastSequence
@@ -193,7 +195,7 @@ import Testing
         }
         let newest = try logs.map(Self.newestCount)
         #expect(newest[0] > household.newest, "\(source)")
-        // A block of 128 events has few events of each device and video.
+        // A block of 128 events contains only a few events of each device and video.
         #expect(newest[1] * 3 < newest[0] * 2, "\(newest[1]) of \(newest[0]), \(source)")
         let recorded = UInt64(household.reports) + UInt64(newest[0])
         #expect(removed * 10 > recorded * 6, "\(removed) of \(recorded)")

@@ -9,7 +9,7 @@ import Testing
         let command: String
         let arguments: [String]
         var exit: Int32 = 0
-        /// Lists that are empty for a sound store.
+        /// Lists that are empty for an intact store.
         var mayBeEmpty: [String] = []
         var testDescription: String { command }
     }
@@ -75,7 +75,7 @@ import Testing
         Case(command: "watch recipients", arguments: ["watch", "recipients", "--updates", "1"]),
         Case(command: "watch accounts", arguments: ["watch", "accounts", "--updates", "1"]),
         Case(command: "watch playability", arguments: ["watch", "playability", "--updates", "1"]),
-        // No extraction of the samples has failed.
+        // The sample data contains no failed extraction.
         Case(
             command: "watch extractions", arguments: ["watch", "extractions", "--updates", "1"],
             mayBeEmpty: ["$.changes"]),
@@ -85,7 +85,7 @@ import Testing
             command: "watch schedule",
             arguments: ["watch", "schedule", "--week", "2019-07-09", "--updates", "1"]),
         Case(command: "watch search", arguments: ["watch", "search", "bunny", "--updates", "1"]),
-        // No programme of the samples is on today.
+        // No programme in the sample data is on today.
         Case(
             command: "watch on-now", arguments: ["watch", "on-now", "--updates", "1"],
             mayBeEmpty: ["$.changes"]),
@@ -126,7 +126,7 @@ import Testing
         Case(
             command: "replay", arguments: ["replay", "--verify"],
             mayBeEmpty: ["$.frozen", "$.differences"]),
-        // A demo store never syncs; SyncContractTests covers one that does.
+        // A demo store never syncs; SyncContractTests covers a store that does.
         Case(command: "status", arguments: ["status"], mayBeEmpty: ["$.sync", "$.remotes"]),
         Case(command: "verify", arguments: ["verify"], mayBeEmpty: ["$.problems"]),
         Case(command: "doctor", arguments: ["doctor", "--prune", "--rebuild-index"]),
@@ -157,7 +157,7 @@ import Testing
         return storectl
     }
 
-    /// The store for all cases that only read.
+    /// The store for all cases that only read from it.
     private static let shared = Result { try fullStore() }
 
     @Test(arguments: cases)

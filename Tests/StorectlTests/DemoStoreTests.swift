@@ -5,7 +5,7 @@ import Testing
 
 /// A demo store contains data for every feature.
 @Suite(.offTasks) struct DemoStoreTests {
-    /// The arguments of each query; queries that are not listed take none.
+    /// The arguments of each query; queries that are not listed take no arguments.
     static let arguments: [String: [String]] = [
         "query comments": ["youtube:eRsGyueVLvQ"],
         "query show": ["1001"],

@@ -104,7 +104,7 @@ import Testing
         #expect(same == "recorded 0 events\n")
     }
 
-    /// A refused command line, with its error code, exit code and a part of its message.
+    /// A refused command line with its error code, its exit code and part of its message.
     struct Refusal: CustomTestStringConvertible, Sendable {
         let arguments: [String]
         let code: String
@@ -134,7 +134,7 @@ import Testing
         Refusal(
             "queue", "add", bunny, code: "conditionFailed", exit: 3, says: "already in the queue"),
         Refusal("queue", "remove", "vimeo:4", code: "notFound", exit: 4, says: "not in the queue"),
-        Refusal("hand-off", "none", "phone", code: "notFound", exit: 4, says: "plays nothing"),
+        Refusal("hand-off", "none", "phone", code: "notFound", exit: 4, says: "nothing is playing"),
         Refusal("hand-off", "tv", "tv", code: "invalidPayload", exit: 64, says: "same device"),
         Refusal("remove-downloads", "vimeo:4", code: "notFound", exit: 4, says: "vimeo:4"),
         Refusal(

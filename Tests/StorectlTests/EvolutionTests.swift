@@ -3,7 +3,7 @@ import Tapedeck
 import TestSupport
 import Testing
 
-/// Events of a newer program are listed, exported and synced, but not folded.
+/// Events from a newer program are listed, exported and synced, but not folded.
 @Suite(.offTasks) struct EvolutionTests {
     /// Returns a store with two events of an unknown type and one event of an unknown version.
     private func store() async throws -> Storectl {

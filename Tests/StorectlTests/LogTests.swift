@@ -38,7 +38,7 @@ import Testing
         let stranger = try storectl.run("log", "--type", "NeverHeardOf")
         #expect(stranger.exit == 0 && stranger.stdout.isEmpty)
         #expect(stranger.stderr.hasSuffix("knows NeverHeardOf\n"))
-        // A known type may have no events yet, or none after a position.
+        // A known type may have no events yet, or no events after a position.
         #expect(try storectl.succeed("log", "--type", "OriginForked").stdout.isEmpty)
         try storectl.succeed("log", "--type", "CommentPosted", "--after", "12")
     }

@@ -38,13 +38,13 @@ import Testing
         try storectl.succeed(
             "append", "PlayabilityChecked",
             #"{"video":"youtube:a","outcome":"unplayable","reason":"live"}"#)
-        // A failed check is not a verdict.
+        // A failed check does not determine whether the video is playable.
         try storectl.succeed(
             "append", "PlayabilityChecked",
             #"{"video":"youtube:b","outcome":"failed","reason":"timeout"}"#)
         #expect(try news("--rule", "2012") == "news\t1 new video")
         #expect(try news() == "news\t2 new videos")
-        // A remote's report lasts for an hour.
+        // A remote's report is valid for an hour.
         try storectl.succeed(
             "append", "FrameObserved",
             """

@@ -27,9 +27,10 @@ import Testing
         #expect(told?["state"]?.text == "confirmed")
         #expect(told?["remoteId"]?.text == video.broadcast)
 
-        // Shelby's times have whole seconds, so two changes within one second have no known order.
+        // Shelby's times have a resolution of one second, so two changes in the same second have no
+        // known order.
         usleep(1_100_000)
-        // At 80 % the mark is cleared: here at once, at the remote with the next sync.
+        // At 80 %, the mark is cleared on the device at once, and on the remote by the next sync.
         let watched = try store.append(
             "PlaybackProgressed",
             #"{"video":"\#(video.key)","viewing":"v","positionSeconds":80,"durationSeconds":100}"#)
@@ -119,7 +120,7 @@ import Testing
     @Test func intentsStayInTheOutboxWhileTheRemoteIsDown() throws {
         let store: Storectl
         do {
-            // The process ends with its owner.
+            // The process ends when its owner is released.
             let remote = try ShelbyProcess()
             store = try remote.connectedStore()
         }

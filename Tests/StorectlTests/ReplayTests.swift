@@ -50,7 +50,7 @@ import Testing
         let before = try digests(storectl.succeed("replay", "--json"))
         let run = try storectl.succeed("replay", "--diff", "--winner", "newest", "--json")
         let changes = try #require(try run.document["changes"]?.list)
-        // According to the queries, these videos have another winning broadcast.
+        // According to the queries, these videos have a different winning broadcast.
         func winners(_ arguments: String...) throws -> Set<String> {
             let found = try storectl.run(["query", "duplicates", "--json"] + arguments)
             return Set(

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StorectlCommands
 
-/// The forms of reports: JSON, tables, figures and bars.
+/// The parts of reports: JSON, tables, numbers and bars.
 @Suite(.offTasks) struct ReportFormTests {
     @Test func jsonKeepsOrderAndEscapes() {
         let document: JSON = [
@@ -72,7 +72,7 @@ import Testing
         #expect(!table.text(isTerminal: true, width: 80, now: now).contains("\u{1B}"))
     }
 
-    /// Text columns are shortened first, and the column that identifies the row last.
+    /// Text columns are shortened first; the column that identifies the row is shortened last.
     @Test func tablesFitNarrowTerminals() {
         var table = TextTable([
             .text("video"), .number("bytes"), .time("since"), .state("state"), .text("blob"),

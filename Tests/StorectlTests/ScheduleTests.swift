@@ -4,7 +4,7 @@ import Testing
 
 /// Schedules on the command line: full lists, changes and current programmes.
 @Suite(.offTasks) struct ScheduleTests {
-    /// A response with one episode; `other` has another episode.
+    /// A response with one episode; `other` is a response with a different episode.
     private let whole = Samples.schedule()
     private let other = Samples.schedule().replacing(#"{"id":10,"#, with: #"{"id":11,"#)
 
@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func digestsDoNotDependOnTheOrder() throws {
-        // The last two are equal; the order decides which of them is recorded.
+        // The last two responses are equal, and the order determines which of them is recorded.
         func answer(_ id: Int, _ version: Int) -> String {
             Samples.schedule(updated: version).replacing(
                 #"{"id":10,"#, with: #"{"id":\#(id),"#)

@@ -82,7 +82,7 @@ import Testing
         #expect(hit?["texts"]?[0]?["text"]?.text == "First")
         #expect(hit?["texts"]?[1]?["field"]?.text == "otherTitle")
         #expect(hit?["texts"]?[1]?["matches"]?[0]?["end"]?.number == 6)
-        // Without the second broadcast no title matches.
+        // Without the second broadcast, no title matches.
         let told = try storectl.succeed("explain", "search-videos", "vimeo:1", "--json").document
         #expect((told["events"]?.list ?? []).map { $0["role"]?.text } == ["deciding", "deciding"])
         let without = try storectl.succeed(

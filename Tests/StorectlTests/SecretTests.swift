@@ -2,9 +2,10 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Secrets are only in the login file, never in other files of the store, errors or output.
+/// Secrets appear only in the login file, never in other files of the store, in errors or in
+/// output.
 @Suite(.offTasks) struct SecretTests {
-    /// A part of every planted secret, to find it in any surrounding text.
+    /// A string that every planted secret contains, for finding secrets in any surrounding text.
     private static let mark = "pl4nted"
 
     private func check(

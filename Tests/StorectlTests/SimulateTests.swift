@@ -4,7 +4,7 @@ import Testing
 
 /// `storectl simulate` runs a simulated system.
 @Suite(.offTasks) struct SimulateTests {
-    /// Starts the system, reads its first line, and ends it.
+    /// Starts the system, reads its first line, and stops it.
     private func run(_ arguments: String..., signal: Int32 = SIGTERM) throws -> Storectl.Run {
         // The output of the process is in its directory, which is deleted together with it.
         let storectl = try Storectl()

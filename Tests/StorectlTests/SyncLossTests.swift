@@ -32,7 +32,7 @@ import Testing
         try history.check(stores + [late])
     }
 
-    /// The actions between the copying and the restoring of the server.
+    /// The actions between copying the server and restoring it.
     enum After: CaseIterable, Sendable {
         /// All devices push and pull.
         case allSync
@@ -88,7 +88,7 @@ import Testing
         var history = SyncHistory()
         try history.append(10, to: source)
         try Storectl.settle([source, other], server)
-        // Not pushed before the copy: both stores have these events, and both push them.
+        // These events are not pushed before the copy, so both stores contain them and push them.
         try history.append(5, to: source)
         try files.copyItem(atPath: source.store, toPath: copy.store)
         for store in [source, copy, other] { try history.append(8, to: store) }
@@ -107,11 +107,11 @@ import Testing
     enum First: CaseIterable, Sendable {
         /// It receives its own events, which it no longer has, from the server.
         case syncs
-        /// It appends events with IDs that other stores already know.
+        /// It appends events with ids that other stores already know.
         case appends
-        /// It appends more events with these IDs than it did the first time.
+        /// It appends more events with such ids than it did the first time.
         case appendsMore
-        /// Some of its events were never pushed, so that no copy of them is left.
+        /// Some of its events were never pushed, so no copy of them is left.
         case appendsUnpushed
     }
 

@@ -104,7 +104,7 @@ import Testing
         try history.check([watching, writing])
     }
 
-    /// Each sync receives events that another one has just recorded.
+    /// Each sync receives events that another sync of the same store has just recorded.
     @Test func concurrentSyncsOfOneStoreAgree() throws {
         let server = try ServeProcess()
         var history = SyncHistory()
@@ -127,7 +127,7 @@ import Testing
         try history.check([store])
     }
 
-    /// A signal ends a sync even if the server never answers its request.
+    /// A signal ends a sync even if the server never responds to its request.
     @Test(arguments: [SIGINT, SIGTERM])
     func signalsEndAHangingSync(_ signal: Int32) throws {
         let server = try ServeProcess()

@@ -63,7 +63,7 @@ import Testing
         try history.check([writing, reading])
     }
 
-    /// Events must not wait for a mistyped address permanently.
+    /// Events must not wait permanently for a mistyped address.
     @Test func mistypedServersCanBeRemoved() throws {
         let store = try Storectl.empty()
         try store.append("WatchLaterToggled", #"{"video":"vimeo:1","isOn":true}"#)
@@ -79,7 +79,7 @@ import Testing
         try store.checkFails("sync", "127.0.0.1:8737", code: "usage", exit: 64)
     }
 
-    /// Once a server has answered, events do not wait for addresses that never answered.
+    /// Once a server has responded, events do not wait for addresses that never responded.
     @Test func addressesThatNeverAnsweredDoNotCount() throws {
         let server = try ServeProcess()
         let store = try Storectl.empty()
@@ -90,7 +90,7 @@ import Testing
         try store.checkFails(
             "sync", server.url + "/foo", "--token-file", server.tokenFile, code: "notFound",
             exit: 4, says: "/foo")
-        // Different spellings of an address mean the same server.
+        // Different spellings of an address identify the same server.
         for url in [server.url + "/", server.url.uppercased()] {
             #expect(try store.sync(url, server).exit == 0)
         }

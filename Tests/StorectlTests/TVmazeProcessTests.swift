@@ -54,7 +54,7 @@ import Testing
         #expect(try again.document["freshUntil"]?.text?.hasSuffix("Z") == true)
         #expect(try again.document["pulled"]?.number == 0)
         let said = try store.succeed("sync", "tv").stdout
-        #expect(said.contains("7 pages skipped") && said.contains("--refresh"))
+        #expect(said.contains("skipped 7 fresh pages") && said.contains("--refresh"))
         let refreshed = try store.succeed("sync", "tv", "--refresh", "--json")
         #expect(try refreshed.document["fresh"]?.number == 0)
         #expect(try refreshed.document["pulled"]?.number == 7, "expected the lists of seven days")
@@ -70,7 +70,7 @@ import Testing
             return (days?.list ?? []).reduce(0) { $0 + ($1["episodes"]?.list?.count ?? 0) }
         }
         #expect(try count("--country", "GB") > 0 && count("--web") > 0 && count() == 0)
-        // The choice is in the log, and adding the same name again changes it.
+        // The choice is in the log, and adding a remote with the same name again changes it.
         let added = try store.succeed("log", "--type", "RemoteAdded", "--json").document
         #expect(added["payload"]?["parts"]?.list == ["GB", "web", "web-DE"].map { .text($0) })
         try store.succeed("remote", "add", "tv", "tvmaze", maze.url, "--schedule", "US")

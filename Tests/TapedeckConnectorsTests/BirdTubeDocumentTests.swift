@@ -3,7 +3,7 @@ import TapedeckModel
 import TapedeckVideo
 import Testing
 
-/// BirdTube documents, in all the forms in which they occur.
+/// BirdTube documents in all their known forms.
 @Suite struct BirdTubeDocumentTests {
     private func videos(_ row: String) throws -> [SubmissionObserved] {
         let json = #"{"result":"success","video_list":[\#(row)]}"#

@@ -156,7 +156,7 @@ struct BadElement: CustomTestStringConvertible {
         #"{"result":"success","video_list":[{"video_id":"a"},\#(other)]}"#
     }
 
-    /// Returns the messages of a chat: a good one and another one.
+    /// Returns the messages of a chat: a good message and another message.
     private static func messages(_ other: String) -> String {
         #"[{"id":1,"timestamp":1},\#(other)]"#
     }

@@ -6,8 +6,8 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Folding or explaining a single key agrees with replays of the whole log, for the projections
-/// that remotes use.
+/// For the projections that remotes use, folding or explaining a single key agrees with a replay of
+/// the whole log.
 @Suite(.offTasks) struct KeyExplanationTests {
     private static func history(
         _ count: Int, _ random: inout SeededGenerator

@@ -63,7 +63,8 @@ struct RecordedResponseTests {
             return facts
         }
         let (earlier, later) = (try facts(".a.json"), try facts(".b.json"))
-        // Between the two snapshots, 183 shows differ in weight; one was updated.
+        // Between the two snapshots, the weights of 183 shows differ, but only one show was
+        // updated.
         let changed = later.subtracting(earlier)
         #expect(changed.count < 12, "\(changed.count) facts differ")
     }

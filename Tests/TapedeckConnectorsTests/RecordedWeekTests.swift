@@ -5,11 +5,11 @@ import TapedeckProjections
 import TapedeckVideo
 import Testing
 
-/// The projections of recorded TVmaze responses.
+/// The projections built from recorded TVmaze responses.
 @Suite(.enabled(if: Fixtures.arePresent, "no recorded responses: set TAPEDECK_FIXTURES"))
 struct RecordedWeekTests {
-    /// Returns the events of the files in some folders, with one origin per file and each fact
-    /// once.
+    /// Returns the events read from the files in the given folders; each file has its own origin,
+    /// and each fact occurs once.
     private func script(_ folders: [String]? = nil) throws -> Script {
         var script = Script()
         var facts: Set<ObservedFact> = []
@@ -50,7 +50,8 @@ struct RecordedWeekTests {
         }
     }
 
-    /// Returns the files of a folder, each a complete listing of one day, with increasing times.
+    /// Returns the files in a folder, each of which is a complete listing for one day, with
+    /// increasing times.
     private func listings(_ folder: String) throws -> [(bytes: [UInt8], date: String, at: Int64)] {
         try Fixtures.files(folder).enumerated().map { index, file in
             let date = try #require(file.lastPathComponent.firstMatch(of: /\d{4}-\d\d-\d\d/))
@@ -77,7 +78,8 @@ struct RecordedWeekTests {
             #expect(result.refused == [])
             for proposal in result.proposals { script.add(proposal) }
         }
-        // Neither listings of other days nor a second listing of the same day cancel an episode.
+        // Listings for other days do not cancel an episode, and neither does a second listing for
+        // the same day.
         let all = try count()
         #expect(all > (name.hasSuffix("web") ? 500 : 190))
         let first = try #require(try listings(name).first)

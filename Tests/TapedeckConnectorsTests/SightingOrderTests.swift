@@ -8,17 +8,18 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Shows fold to the same state for every order of their sightings, although repeated facts are not
+/// A show folds to the same state in every order of its sightings, although repeated facts are not
 /// recorded again.
 @Suite(.offTasks) struct SightingOrderTests {
-    /// Returns the digests of the shows and episodes of a store that recorded the new facts of the
-    /// documents.
+    /// Returns the digests of the shows and episodes in a store that has recorded the new facts
+    /// from the documents.
     private func digests(_ documents: [[ProposedEvent]]) async throws -> [String] {
         let place = try TemporaryStore("sightings")
         let log = try EventLog.create(place.path("log"), options: place.options)
         defer { log.close() }
         for document in documents {
-            // The sightings of a document share commits; their order does not matter either.
+            // The sightings of a document are recorded in shared commits; their order does not
+            // matter either.
             try await withThrowingTaskGroup { group in
                 for event in document {
                     group.addTask {
@@ -56,8 +57,8 @@ import Testing
         #expect(try await digests([answers[1], answers[0], answers[2]]) == expected)
     }
 
-    /// A field missing in the last sighting has the value from the latest sighting that contains
-    /// it.
+    /// A field that is missing from the last sighting has the value from the latest sighting that
+    /// contains the field.
     @Test func partialSightingsKeepTheMissingFields() async throws {
         let answers = [
             try show(at: 1) { ($0.name, $0.language) = ("Seven", "English") },

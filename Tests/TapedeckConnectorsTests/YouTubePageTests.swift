@@ -4,7 +4,7 @@ import TapedeckModel
 import TapedeckVideo
 import Testing
 
-/// YouTube pages in the formats of several years, and pages without a video.
+/// YouTube pages in the formats used over several years, and pages without a video.
 @Suite struct YouTubePageTests {
     private func page(_ html: String) throws -> YouTubePage {
         try YouTubePage(html: Array(html.utf8))
@@ -69,7 +69,7 @@ import Testing
         checkNoVideo("")
         checkNoVideo("{\"json\":true}")
         checkNoVideo("<html><script>ytplayer = {videoId: 'aqz-KE-bpKQ'}</script></html>")
-        // The page of a channel.
+        // A channel page.
         checkNoVideo(
             """
             <link rel="canonical" href="http://www.youtube.com/user/googlechrome">

@@ -3,7 +3,7 @@ import TapedeckProjections
 import TestSupport
 import Testing
 
-/// The state of projections at a past point, whichever way it is computed.
+/// The state of projections at a past point, regardless of how it is computed.
 @Suite(.offTasks) struct AsOfTests {
     @Test func keysFoldedOnDemandReadLikeTables() throws {
         let seed = Seed()
@@ -41,7 +41,7 @@ import Testing
             return rows ?? []
         }
         #expect(runs == 2 && found.count == 3)
-        // A single key of the list is folded alone.
+        // A single key of the list is folded separately.
         let key = try TapedeckModel.Tag("reader", "r\(count - 1)")
         let state = try store.runner.read(asOf: point) { views in
             runs += 1

@@ -224,7 +224,8 @@ import Testing
         try store.checkVerifies()
     }
 
-    /// A reader that needs a projection waits while another thread builds it, and is not refused.
+    /// A reader that needs a projection waits while another thread builds the projection, and is
+    /// not refused.
     @Test func readersWaitForTheBuildOfAMissingProjection() throws {
         let store = try TestStore(isLive: false)
         for number in 0..<50 { try store.log.appendBlocking(try loan(number)) }

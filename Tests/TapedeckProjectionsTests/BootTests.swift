@@ -67,7 +67,8 @@ import Testing
         #expect(try store.viewsFiles() == ["views-2.mdb", "views-2.mdb-lock"])
     }
 
-    /// All projections share the file: a write for one of them makes it unsynced for all.
+    /// All projections share the file, so a write for one projection makes the file unsynced for
+    /// all of them.
     @Test func writingForOneProjectionMarksTheFileForAll() throws {
         let store = try filledStore()
         try store.reopen()
@@ -75,7 +76,7 @@ import Testing
         try store.touch(["history"])
         #expect(
             try allEntries(store) == [ViewsEntry(number: 1, boot: StoreDirectory.bootID)])
-        // A program that knows only one projection closes the file, after syncing all of it.
+        // A program that knows only one projection syncs the whole file and closes it.
         try store.reopen(settled: false, projections: [BookHistory()])
         try store.touch()
         try store.reopen()

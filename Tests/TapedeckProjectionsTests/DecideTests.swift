@@ -14,7 +14,7 @@ import Testing
 
     private static let reader = Tag(unchecked: "reader/r")
 
-    /// Writes a note if the reader has fewer than `most`; returns whether it did.
+    /// Writes a note if the reader has fewer than `most` notes; returns whether it did.
     private static func write(
         _ text: String, _ runner: ProjectionRunner, atMost most: UInt64, reader: String = "r"
     ) async throws -> Bool {
@@ -56,7 +56,7 @@ import Testing
         #expect(try notes(store) == 50)
     }
 
-    /// As above, but the decisions read several keys, so that they cannot wait for each other.
+    /// As above, but the decisions read several keys, so they cannot wait for each other.
     @Test func tasksReadingManyKeysNeverExceedTheLimit()
         async throws
     {
@@ -126,7 +126,7 @@ import Testing
             runner.close()
             log.close()
         }
-        // Each process begins when both are ready.
+        // Each process starts working when both processes are ready.
         try await log.append([ProposedEvent(type: "ProcessStarted", tags: [], payload: [])])
         try await onQueue {
             try eventuallyBlocking("the process other than \(name)") {
@@ -150,7 +150,7 @@ import Testing
 
     /// Decides once; `meanwhile` runs during each of the first `times` attempts.
     ///
-    /// - Returns: the number of notes that the decision got at each attempt.
+    /// - Returns: The number of notes that the decision saw at each attempt.
     private func asked(
         _ store: TestStore, times: Int = 1, attemptsMax: Int = 8,
         meanwhile: @escaping @Sendable (Int) throws -> Void
@@ -371,12 +371,12 @@ import Testing
     }
 }
 
-/// The number of times that a decision was asked for.
+/// The number of times that a decision was requested.
 private final class Asked: Sendable {
     let count = Atomic(0)
 }
 
-/// Runs blocking work off the threads for tasks.
+/// Runs blocking work outside the threads that run tasks.
 private func onQueue<R: Sendable>(_ body: @escaping @Sendable () throws -> R) async throws -> R {
     try await withCheckedThrowingContinuation { waiting in
         DispatchQueue.global().async { waiting.resume(with: Result { try body() }) }

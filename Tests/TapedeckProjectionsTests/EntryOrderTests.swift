@@ -14,7 +14,7 @@ import Testing
         // in their last bits, so that buckets are mixed and large.
         for (keys, entries) in [(1, 3), (3, 500), (40, 5_000), (4_000, 6_000), (6_000, 6_000)] {
             var random = SeededGenerator(UInt64(keys))
-            // As many partitions as for a long log.
+            // Use as many partitions as for a long log.
             let partitions = HashPartitions(entries: .max)
             let partition: UInt64 = 7 << 56
             let hashes = (0..<UInt64(keys)).map { key -> UInt64 in
@@ -23,7 +23,8 @@ import Testing
             }
             let spill = try SpillFile(
                 NSTemporaryDirectory() + "/tapedeck-entries-\(UUID().uuidString)")
-            // One thread keeps all entries in memory, one a part, and one as few as possible.
+            // One thread keeps all entries in memory, another keeps one per partition, and a third
+            // keeps as few as possible.
             let threads = [1 << 20, 3_000, 0].map {
                 PartitionEntries(partitions, entriesMax: $0, spillingTo: spill)
             }
@@ -34,7 +35,7 @@ import Testing
                 for position in block..<min(block + 700, entries) {
                     let hash = hashes[Int(random.next() % UInt64(keys))]
                     thread.add(hash: hash, EventPlace(position: UInt64(position)))
-                    // An entry of another partition.
+                    // This entry belongs to another partition.
                     thread.add(hash: 8 << 56, EventPlace(position: UInt64(position)))
                     expected.append((hash, UInt64(position)))
                 }

@@ -5,7 +5,7 @@ import TapedeckProjections
 import TestSupport
 import Testing
 
-/// Devices that exchange their logs reach the same state, through the public API alone.
+/// Devices that exchange their logs through the public API reach the same state.
 @Suite(.offTasks) struct ExchangeTests {
     @Test func storesAgreeAfterExchangingEvents() throws {
         let seed = Seed()
@@ -25,7 +25,7 @@ import Testing
                 try pass(from: stores[device], to: stores[random.number(below: 3)])
             }
         }
-        // Two rounds of a ring bring all events to all stores.
+        // Two rounds through the ring bring all events to all stores.
         for turn in 0..<6 { try pass(from: stores[turn % 3], to: stores[(turn + 1) % 3]) }
         let digests = try stores.map { try $0.liveDigests() }
         #expect(digests[0] == digests[1], "\(seed)")

@@ -3,7 +3,7 @@ import TapedeckProjections
 import TestSupport
 import Testing
 
-/// Explanations of a key: which of its events decided its state, and which lost.
+/// Explanations of a key: the events that decided its state, and the events that lost.
 @Suite(.offTasks) struct ExplainTests {
     @Test func keysFoldedAloneEqualAReplay() throws {
         let seed = Seed()
@@ -30,7 +30,8 @@ import Testing
         }
     }
 
-    /// A key with more events than are examined: the earlier events are folded first, once.
+    /// A key with more events than are examined: the earlier events are folded first, and only
+    /// once.
     @Test func keyWithVeryManyEventsIsExaminedInPart() throws {
         let store = try TestStore([LastWord(), ReaderNotes()], isLive: false)
         for number in 0..<300 {
@@ -62,8 +63,8 @@ import Testing
         #expect(now.rule == "The last note counts.")
     }
 
-    /// Without one of the two, the other yields the same state; the event before them is lost
-    /// either way.
+    /// Without one of the two events, the other one yields the same state; the event before them is
+    /// lost in either case.
     @Test func eventsWithTheSameEffectSupportEachOther() throws {
         let store = try TestStore([LastWord()], isLive: false)
         for text in ["first", "same", "same"] {

@@ -5,7 +5,7 @@ import Testing
 @testable import TapedeckProjections
 
 /// Tables are found by a projection's fingerprint, so everything that determines its rows must
-/// change it.
+/// change the fingerprint.
 @Suite(.offTasks) struct FingerprintTests {
     private struct Formed: Projection {
         var name = "formed"

@@ -5,8 +5,8 @@ import TapedeckProjections
 import TestSupport
 import Testing
 
-/// A full disk stops writes that do not fit and loses nothing; they succeed once there is space
-/// again.
+/// A full disk stops writes that do not fit and loses no data; the writes succeed once there is
+/// space again.
 ///
 /// `TAPEDECK_SMALL_DISK` names a directory on a separate file system of about 24 MB, such as one
 /// made by `mount -t tmpfs -o size=24m tmpfs /mnt/small`.
@@ -30,8 +30,8 @@ struct FullDiskTests {
         return store
     }
 
-    /// Fills the disk until less than `left` bytes are free; removing the returned file frees them
-    /// again.
+    /// Fills the disk until less than `left` bytes are free; removing the returned file frees the
+    /// space again.
     private func fill(leaving left: Int) throws -> String {
         let path = disk + "/ballast"
         _ = FileManager.default.createFile(atPath: path, contents: nil)

@@ -22,7 +22,7 @@ import Testing
             try store.touch()
         }
         try store.checkVerifies(sourceLocation: sourceLocation)
-        // Late events, so that the index has to find the events of each key.
+        // Add late events, so that the index has to find the events of each key.
         for name in names {
             try store.log.appendBlocking([
                 try ProposedEvent(
@@ -54,7 +54,7 @@ import Testing
 
     @Test func longKeysAreKeptApart() throws {
         let stem = String(repeating: "x", count: 199)
-        // Around the length at which keys are cut, and equal far beyond it.
+        // Keys around the length at which keys are cut, and keys that are equal far beyond it.
         var names = (213...218).map { String(repeating: "y", count: $0) }
         names += [
             stem + String(repeating: "a", count: 196), stem + String(repeating: "a", count: 195),

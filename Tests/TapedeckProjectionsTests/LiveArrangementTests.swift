@@ -35,7 +35,7 @@ import Testing
     @Test func entriesThatKeepTheirOrderAreNotMoved() {
         let list = (0..<6).map { Item(name: $0, text: 0) }
         #expect(changes(list, list) == [])
-        // The first entry goes to the end: one move, although every index changes.
+        // The first entry moves to the end. This is one move, although every index changes.
         let turned = Array(list[1...] + list[..<1])
         #expect(changes(list, turned) == [.moved(from: 0, to: 5, list[0])])
         #expect(changes(list, Array(list[2...])) == [.removed(at: 1), .removed(at: 0)])

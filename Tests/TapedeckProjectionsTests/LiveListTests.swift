@@ -33,7 +33,7 @@ private struct BooksByTitle: LiveQuery {
         lists = [RowRange(of: CardCatalogue(), from: lower, below: upper)]
     }
 
-    /// Counts the entries that were made.
+    /// Counts the entries that were created.
     final class Counter: Sendable {
         let count = Mutex(0)
     }
@@ -64,7 +64,7 @@ private struct BooksByTitle: LiveQuery {
         return Array(text[(text.lastIndex(of: 0).map { $0 + 1 } ?? 0)...])
     }
 
-    /// Reads the list as a reader does.
+    /// Reads the list as an ordinary reader does.
     func read(_ runner: ProjectionRunner) throws -> (entries: [ShelvedBook], hasMore: Bool) {
         try runner.read { views in
             let rows = try views.rows(
@@ -78,7 +78,7 @@ private struct BooksByTitle: LiveQuery {
     }
 }
 
-/// After every update a followed list equals the list that a reader gets.
+/// After every update, a followed list equals the list that a reader gets.
 @Suite(.offTasks) struct LiveListTests {
     /// A list as a consumer keeps it.
     private struct Followed {
@@ -208,13 +208,13 @@ private struct BooksByTitle: LiveQuery {
         var followed = Followed(store.runner, BooksByTitle(limit: 3))
         #expect(try followed.look().count == 3)
         #expect(followed.hasMore)
-        // The second moves after all others: it leaves the list, and the fourth comes in.
+        // The second book moves to the end: it leaves the list, and the fourth book enters it.
         try store.append(BookReceived(isbn: "2", title: "Z", shelf: "a", version: 2))
         let changes = try followed.look()
         #expect(changes.first == .removed(at: 1))
         #expect(changes.count == 2)
         #expect(try followed.query.read(store.runner).entries == followed.list)
-        // It moves to the beginning again: the last entry leaves the list.
+        // The book moves to the beginning again, and the last entry leaves the list.
         try store.append(BookReceived(isbn: "2", title: "A", shelf: "a", version: 3))
         #expect(try followed.look().last == .removed(at: 3))
         #expect(try followed.query.read(store.runner).entries == followed.list)

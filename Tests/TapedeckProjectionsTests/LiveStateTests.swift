@@ -14,7 +14,7 @@ import Testing
         var lists = [RowRange(of: PoisonedNotes())]
         var details: [RowRange] = []
         var limit = 10
-        /// The error that making an entry throws.
+        /// The error thrown while an entry is created.
         var failing = Failing()
 
         final class Failing: Sendable {
@@ -161,7 +161,7 @@ import Testing
         #expect(try elsewhere.look() == nil)
         #expect(try behind.look() == nil)
         #expect(try showing.look() == nil, "a failure must be reported once")
-        // The list continues, and later followers get the failure, too.
+        // The list continues, and later followers also receive the failure.
         try store.append(note("d"))
         #expect(try showing.look()?.state.failures == [failure])
         _ = try store.runner.rebuild()

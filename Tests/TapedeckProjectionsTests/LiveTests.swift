@@ -64,8 +64,8 @@ import Testing
         #expect(moves?.moves == count - count / 10)
     }
 
-    /// So many events that several processors share them, of a few keys with many events and many
-    /// keys with a few.
+    /// Enough events for several processors to share: a few keys with many events, and many keys
+    /// with a few events.
     @Test func largeBatchEqualsARebuild() throws {
         let seed = Seed()
         var random = seed.generator()
@@ -111,7 +111,7 @@ import Testing
     @Test func largeEventsAreFoldedInBatches() throws {
         let store = try TestStore([BookHistory(), ReaderNotes()])
         let text = String(repeating: "n", count: 200_000)
-        // A few at a time, so that only the fold has all of them in memory.
+        // Append a few at a time, so that only the fold has all of them in memory.
         let count = FoldBatch.bytesMax / 200_000 + 15
         for start in stride(from: 0, to: count, by: 20) {
             try store.log.appendBlocking(
@@ -144,7 +144,7 @@ import Testing
             try store.log.record([try note(late, 10_000 + place * 10 - 5)])
             try store.checkVerifies("late before the event \(place)")
         }
-        // Further events after them, and a whole batch of late ones.
+        // Append more events after them, and then a whole batch of late events.
         try store.log.record(try (count..<count + 130).map { try note(early, 10_000 + $0 * 10) })
         try store.checkVerifies("further events")
         try store.log.record(try (1..<80).map { try note(late, 10_003 + $0 * 60) })

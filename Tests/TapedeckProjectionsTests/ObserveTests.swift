@@ -7,7 +7,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// A table as an observer keeps it: a snapshot and the diffs after it, without reading again.
+/// A table as an observer keeps it: a snapshot and the later differences, without further reads.
 private struct ReplayedTable {
     var rows: [[UInt8]: [UInt8]] = [:]
 
@@ -183,7 +183,8 @@ private struct ReplayedTable {
         try store.touch()
         let file = try store.file()
         let batches = try file.environment.read { try DiffRing(file).batches(after: 0, $0) }
-        // Two commits, of 2,048 events and of the rest; neither holds more rows than the limit.
+        // There are two commits: one of 2,048 events, and one of the rest. Neither contains more
+        // rows than the limit.
         #expect(try #require(batches).allSatisfy { $0.batch.entries.count <= DiffBatch.entriesMax })
         try store.checkVerifies()
     }

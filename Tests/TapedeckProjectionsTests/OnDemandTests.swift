@@ -64,7 +64,7 @@ import Testing
         let store = try makeStore()
         #expect(try texts(store) == ["one"])
         try store.append(NoteAdded(isbn: "1", reader: "r", text: "two"))
-        // A read without names folds it, too.
+        // A read without names also folds the projection.
         try store.touch()
         let status = try store.runner.status()
         #expect(status.map(\.isBuilt) == [true, true])

@@ -3,7 +3,7 @@ import TapedeckProjections
 import TestSupport
 import Testing
 
-/// The same events and receipts give the same bytes, in any order and by any route of arrival.
+/// The same events and receipts give the same bytes, regardless of the order and route of arrival.
 ///
 /// `TAPEDECK_ORDER_EVENTS` and `TAPEDECK_ORDER_ROUNDS` increase the number of events and rounds.
 @Suite(.offTasks) struct OrderTests {

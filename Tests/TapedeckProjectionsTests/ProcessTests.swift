@@ -7,15 +7,15 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Several processes share a store: each folds, all see the same, and a crash of one does not
-/// affect the others.
+/// Several processes share a store: each of them folds, all see the same state, and a crash of one
+/// process does not affect the others.
 @Suite(.serialized, .offTasks) struct ProcessTests {
     /// Appends and reads, and checks that reads include what was appended.
     private static func work(
         in directory: String, as name: String, projections: [any Projection], rounds: Int
     ) throws {
         try open(directory, projections) { log, runner in
-            // Each process begins when both are ready.
+            // Each process starts working when both processes are ready.
             try log.appendBlocking([
                 ProposedEvent(type: "ProcessStarted", tags: [try Tag("process", name)], payload: [])
             ])
@@ -63,8 +63,10 @@ import Testing
         }
     }
 
-    /// Two processes fold one file in turn, one of them only half of its projections: an event that
-    /// was folded twice would count twice under the law `.any`.
+    /// Two processes take turns folding one file, and one of them folds only half of its
+    /// projections.
+    ///
+    /// Under the law `.any`, an event that was folded twice would count twice.
     @Test func noEventIsFoldedTwiceByTwoProcesses() async throws {
         let store = try TestStore()
         try store.append(NoteAdded(isbn: "0", reader: "all", text: "first"))

@@ -145,7 +145,7 @@ import Testing
         try store.checkVerifies()
     }
 
-    /// A thread that waits for a views file holds nothing that a growing log map waits for.
+    /// A thread that waits for a views file holds no resource that a growing log map waits for.
     @Test func logCanGrowWhileAFoldWaitsForTheViews() throws {
         let directory = TestStore.emptyDirectory()
         defer { TestStore.remove(directory) }

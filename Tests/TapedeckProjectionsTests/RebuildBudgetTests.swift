@@ -6,7 +6,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// A rebuild that exceeds a memory budget takes another path to the same bytes.
+/// A rebuild that exceeds its memory budget produces the same bytes in a different way.
 @Suite(.offTasks) struct RebuildBudgetTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String
@@ -75,7 +75,7 @@ import Testing
         #expect(Set(report.frozen) == Set(usual.frozen), "\(seed)")
         #expect((report.spilled.entries > 0) == given.spillsEntries, "\(seed)")
         #expect((report.spilled.rows > 0) == given.spillsRows, "\(seed)")
-        // Compares the contents of the file, too, not only the reported counts.
+        // Compare the contents of the file, not only the reported counts.
         for (driver, projection) in zip(store.runner.drivers, usual.projections) {
             let tables = try #require(file.tables[driver.fingerprint])
             let held = try file.environment.read { try tables.digest(driver, $0) }

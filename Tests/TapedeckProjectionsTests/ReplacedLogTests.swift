@@ -7,7 +7,7 @@ import Testing
 @testable import TapedeckProjections
 
 /// The log file was restored in place to an earlier state and then continued: views of its former
-/// events must not be served, however long it has become.
+/// events must not be served, no matter how long the log has become.
 @Suite(.offTasks) struct ReplacedLogTests {
     /// The contents of the log file when this value was created.
     private struct Copy {

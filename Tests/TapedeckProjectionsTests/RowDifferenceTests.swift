@@ -36,7 +36,7 @@ private struct Titles: Projection {
     }
 }
 
-/// A comparison with another form of a projection reports each row that would change.
+/// A comparison with another version of a projection reports each row that would change.
 @Suite(.offTasks) struct RowDifferenceTests {
     private let store: TestStore
 

@@ -12,7 +12,8 @@ import Testing
         let batch = RowBatch()
         var keys: [[UInt8]] = []
         for number in 0..<count {
-            // Many keys begin alike, some are prefixes of others, and none occurs twice.
+            // Many keys have the same beginning, some are prefixes of others, and none occurs
+            // twice.
             let length = random.pick([0, 3, 8, 16, 20])
             let key =
                 (0..<length).map { _ in UInt8(random.number(below: 2)) }

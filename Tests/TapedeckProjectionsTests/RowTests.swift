@@ -5,7 +5,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Live tables and a rebuild agree, whatever rows a projection yields.
+/// Live tables and a rebuild agree, no matter which rows a projection yields.
 @Suite(.offTasks) struct RowTests {
     @Test func lastOfSeveralRowsWithOneKeyCounts() throws {
         let store = try TestStore([LastNote()])

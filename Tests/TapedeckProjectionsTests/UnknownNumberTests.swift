@@ -6,8 +6,8 @@ import Testing
 @testable import TapedeckLog
 @testable import TapedeckProjections
 
-/// A record with a type or origin unknown to the log is an error with its position, and crashes no
-/// process.
+/// A record with a type or origin unknown to the log causes an error with its position, and crashes
+/// no process.
 @Suite(.offTasks) struct UnknownNumberTests {
     enum Number: CaseIterable {
         case type, origin
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    /// A late event makes live tables fold the earlier ones of its key again.
+    /// A late event makes live tables fold the earlier events of its key again.
     @Test(arguments: Number.allCases, [true, false])
     func unknownNumberIsAnErrorInARefoldByALateEvent(_ number: Number, isSealed: Bool) throws {
         let store = try damaged(number, isSealed: isSealed, isLive: true)

@@ -68,7 +68,7 @@ import Testing
         #expect(difference.projection == "reader-notes")
         #expect(difference.part == "items")
         #expect(difference.key.hasPrefix("reader/reader-2 "))
-        #expect(difference.what == "a fresh rebuild has it, the live tables do not")
+        #expect(difference.what == "a fresh rebuild has it, but the live tables do not")
     }
 
     @Test func extraRowIsReported() throws {
@@ -80,7 +80,7 @@ import Testing
         #expect(difference.projection == "cards")
         #expect(difference.part == "rows")
         #expect(difference.key.contains("nobody"))
-        #expect(difference.what == "the live tables have it, a fresh rebuild does not")
+        #expect(difference.what == "the live tables have it, but a fresh rebuild does not")
     }
 
     @Test func everyDifferentProjectionIsReported() throws {

@@ -59,8 +59,8 @@ import Testing
         #expect(error?.code == .damaged)
     }
 
-    /// A table that is not found by its name must not be created again: an empty table would give
-    /// other answers.
+    /// A table that is not found by name must not be created again, because an empty table would
+    /// return different data.
     @Test(arguments: ["spaces", "tokens", "entries", "origins", "segments", "receipts"])
     func missingTablesAreReported(table: String) throws {
         let directory = ServerDirectory(try TemporaryDirectory().file("server"))

@@ -5,7 +5,7 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// Server files of earlier versions (`schema/vectors`) can always be opened.
+/// Server files from earlier versions (`schema/vectors`) can always be opened.
 @Suite struct GoldenFileTests {
     private static func path(_ name: String, _ file: String = #filePath) -> String {
         URL(fileURLWithPath: file).deletingLastPathComponent().deletingLastPathComponent()

@@ -88,7 +88,7 @@ import Testing
         let queue = CommitQueue()
         let request = CommitRequest(
             space: SpaceID(rawValue: 1), byteCount: 1, apply: { _ in {} }, fail: { _ in })
-        // The queue is not drained.
+        // The queue is never drained.
         for _ in 0..<ServerLimits.waitingMax { try queue.add(request, drain: {}) }
         let error = #expect(throws: ServerError.self) { try queue.add(request, drain: {}) }
         #expect(error?.code == .unavailable)

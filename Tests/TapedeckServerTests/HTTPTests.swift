@@ -40,7 +40,7 @@ import Testing
             let one: WirePullResponse = try await it.exchange("/v1/pull", pull)
             let other: WirePullResponse = try await it.exchange("/v1/pull", pull, as: .json)
             #expect(one == other)
-            // A request in one format, a response in the other.
+            // The request is in one format, the response in the other.
             let mixed = try await it.send(
                 "POST", "/v1/pull",
                 ["Content-Type": "application/x-protobuf", "Accept": "application/json"],
@@ -176,7 +176,7 @@ import Testing
             for body: [UInt8] in [[], [0xFF, 0xFF, 0xFF], [0x7D, 0, 0, 0, 1]] {
                 try await check(400, "altered", "POST", "/v1/push", [:], body)
             }
-            // A body whose checksum is valid.
+            // The checksum of this body is valid.
             try await check(
                 400, "malformedRequest", "POST", "/v1/push", [:],
                 [0xFF, 0xFF, 0xFF, 0x7D, 0x00, 0xFF, 0xFF, 0xFF])
@@ -189,7 +189,7 @@ import Testing
             try await check(
                 400, "malformedRequest", "POST", "/v1/handshake", json,
                 Array("{\"protocol\":2}".utf8))
-            // A device of version 1 sends no checksums.
+            // A device that uses version 1 sends no checksums.
             var former = WireHandshakeRequest.sample()
             former.protocol = 1
             try await check(
@@ -199,7 +199,7 @@ import Testing
                 former.encoded(as: .protobuf))
             try await check(
                 426, "protocolMismatch", "POST", "/v1/handshake", json, Array("{}".utf8))
-            // Fields of a newer version are skipped.
+            // Fields from a newer version are skipped.
             let origin = OriginID.sample(1).data.base64EncodedString()
             let newer = "{\"protocol\":9,\"origin\":\"\(origin)\",\"novelty\":[1]}"
             let answer = try await it.send("POST", "/v1/handshake", json, body: Array(newer.utf8))
@@ -236,12 +236,12 @@ import Testing
 
     @Test func bodiesThatAreTooLargeAreRefused() async throws {
         try await RunningServer.with { it in
-            // By the announced length, before the body arrives.
+            // The body is refused because of its announced length, before it arrives.
             let claimed = try await it.send(
                 "POST", "/v1/push", ["Content-Length": String(64 << 20)])
             #expect(claimed.status == 413)
             #expect(claimed.headers["connection"] == "close")
-            // By the received length, if no length is announced.
+            // Without an announced length, the body is refused because of its received length.
             let part = [UInt8](repeating: 0, count: 1 << 20)
             let head = Array("100000\r\n".utf8)
             let answer = try await onThread {

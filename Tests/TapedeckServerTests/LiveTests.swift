@@ -31,7 +31,8 @@ import Testing
     }
 
     @Test func liveConnectionsEndWithTheServer() async throws {
-        // Nothing else would end them: the next keep-alive message is due in hours.
+        // Nothing else would end the connections, because the next keep-alive message is due in
+        // hours.
         try await RunningServer.with(keepAlive: .seconds(36_000)) { it in
             let lives = try await (0..<5).asyncMap { _ in try await LiveReader.open(it) }
             for live in lives { _ = try await live.change() }
@@ -112,7 +113,7 @@ private final class LiveReader: Sendable {
         return LiveReader(connection)
     }
 
-    /// Returns the next sign that is not a repetition of the last one.
+    /// Returns the next sign that differs from the previous sign.
     func change() async throws -> Sign {
         let before = last.withLock { $0 }
         while true {

@@ -6,7 +6,7 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// The files in a server's directory, and opening it.
+/// The files in a server's directory, and opening the directory.
 @Suite struct OpeningTests {
     @Test func filesAreReadableOnlyByTheirOwner() async throws {
         let directory = try TemporaryDirectory().file("server")
@@ -61,7 +61,7 @@ import Testing
         }
         let error = await #expect(throws: ServerError.self) { try await ended[0].run() }
         #expect(error?.code == .closed)
-        // Closed servers do not release a directory that another process has opened since.
+        // Closed servers do not release a directory that has been opened again since.
         let storage = try LMDBStorage(ServerDirectory(directory))
         ended = []
         let again = #expect(throws: ServerError.self) {

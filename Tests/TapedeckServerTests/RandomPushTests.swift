@@ -39,7 +39,8 @@ import Testing
                 #expect(answer.positions == expected.positions, note)
                 #expect(answer.problem.kind == expected.problem, note)
                 #expect(answer.fresh == expected.fresh, note)
-                // A receipt that was new is known the second time and gets position 0.
+                // A receipt that was new the first time is known the second time and gets position
+                // 0.
                 #expect(
                     zip(again.positions, answer.positions).allSatisfy { $0 == $1 || $0 == 0 }, note)
                 #expect(again.refusals == answer.refusals, note)
@@ -149,7 +150,7 @@ private struct Model {
         refused.append(isRefused)
     }
 
-    /// Returns a push mostly like that of a correct device, with some known entries.
+    /// Returns a push like one from a correct device in most respects, with some known entries.
     func randomPush(_ random: inout SeededRandom) -> Push {
         let origin = UInt64.random(in: 1...4, using: &random)
         let known = last[origin, default: 0]
@@ -166,8 +167,8 @@ private struct Model {
         return Push(items: items)
     }
 
-    /// Returns a receipt of one of three former lineages; it is always the same for an event and
-    /// lineage.
+    /// Returns a receipt from one of three former lineages; the receipt for an event and lineage is
+    /// always the same.
     private func randomReceipt(_ random: inout SeededRandom) -> Receipt {
         let origin = UInt64.random(in: 1...4, using: &random)
         let sequence = UInt64.random(in: 1...(last[origin, default: 0] + 1), using: &random)

@@ -128,7 +128,7 @@ import Testing
         let stored = try await it.readAll().entries[2]
         #expect(stored.kind == .receipt)
         #expect(stored.body == Array(entries.dropFirst(SyncEntryReader.headCount)))
-        // A receipt of an unknown event.
+        // A receipt for an unknown event.
         var unknown: [UInt8] = []
         var stranger = early
         stranger.event = EventID(1, 3)
@@ -267,8 +267,8 @@ import Testing
         #expect(all.entries.count == 10)
         let held = try stub(4...9)
         #expect(all.entries[3].body == held)
-        // A device that only holds its events after 11 receives earlier ones in full and later ones
-        // as references.
+        // A device that has only its events after 11 receives earlier events in full and later
+        // events as references.
         let answer = try await it.storage.pull(
             it.space, after: SyncCursor(try await it.lineage()), bytesMax: 1 << 20,
             held: EventID(1, 11))
@@ -351,7 +351,7 @@ import Testing
         let held = try await it.storage.renewLineage(
             it.space, cursor: start, proof: receipt(2, at: 2, pushed.receivedAt[1]))
         #expect(held.lineage == start.lineage.data)
-        // A receipt of another lineage proves nothing.
+        // A receipt from another lineage proves nothing.
         var other = receipt(4, at: 4, pushed.receivedAt[2])
         other.lineage = .sample(900)
         let same = try await it.storage.renewLineage(it.space, cursor: start, proof: other)
@@ -398,7 +398,8 @@ import Testing
             it.space, lineage: lineage, entries: sampleEntries(1, 4...5),
             bases: [base(3, "note")])
         #expect(fine.positions == [4, 5])
-        // A base that is not the server's last event is not compared; the pushed bytes are.
+        // A base that is not the server's last event is not compared. The pushed bytes are
+        // compared.
         let repeated = try await it.storage.push(
             it.space, lineage: lineage, entries: sampleEntries(1, 4...5),
             bases: [base(3, "other")])

@@ -61,7 +61,8 @@ import Testing
         for message in all { try check(message) }
     }
 
-    /// This holds even if the checksum is computed again, as by a server in between.
+    /// Changes are detected even if the checksum is computed again, for example by a server in
+    /// between.
     @Test func changedPagesAreNotRecorded() throws {
         let source = try rig.store("source")
         for number in 0..<5 { try source.note("pay \(number)00") }
@@ -99,7 +100,7 @@ import Testing
             #expect(try reader.notes() == source.notes(), "\(what)")
             #expect(try reader.verify().problems.isEmpty)
         }
-        // None of the changes has spread.
+        // None of the changes has reached another device.
         try rig.sync(source)
         #expect(try source.notes() == (0..<5).map { "pay \($0)00" })
     }

@@ -6,9 +6,10 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// One test for each bug of another sync engine that Tapedeck must not have, with its issue.
+/// Bugs of other sync engines that Tapedeck must not have: one test for each bug, with a reference
+/// to its issue.
 struct AnchorBugTests {
-    /// livestore#1394: two devices that reconnect at the same time wait for each other endlessly.
+    /// livestore#1394: two devices that reconnect at the same time wait for each other forever.
     @Test func devicesThatReconnectTogetherBothSync() throws {
         let rig = SyncRig()
         let (a, b) = (try rig.store("a"), try rig.store("b"))
@@ -26,7 +27,7 @@ struct AnchorBugTests {
     }
 
     /// livestore#1532, powersync-sqlite-core#162: the cursor is stored without the events, or the
-    /// events without the cursor, and the store is stuck.
+    /// events without the cursor, and the store can no longer sync.
     @Test(arguments: 0..<8)
     func interruptionAtAnyRequestLosesNothing(step: Int) throws {
         let rig = SyncRig()
@@ -75,7 +76,7 @@ struct AnchorBugTests {
         #expect(try SyncStatus.all(in: a).first?.state == .upToDate)
     }
 
-    /// evolu#709: all other devices refuse a device whose clock is ahead, and adopt its time.
+    /// evolu#709: all other devices reject a device whose clock is ahead, and adopt its time.
     @Test func fastClocksNeitherBlockOthersNorWin() throws {
         let rig = SyncRig()
         let fast = try rig.store("fast", now: { 2_200_000_000_000 })
@@ -93,7 +94,7 @@ struct AnchorBugTests {
         #expect(try fast.notes() == right.notes())
     }
 
-    /// evolu#660: after a relay was wiped, data is acknowledged and dropped.
+    /// evolu#660: after a relay has been wiped, data is acknowledged but dropped.
     @Test func wipedServersAreRestoredByTheNextDevice() throws {
         let rig = SyncRig()
         let (a, b) = (try rig.store("a"), try rig.store("b"))
@@ -102,8 +103,8 @@ struct AnchorBugTests {
         let receipts = try b.receipts(of: EventID(origin: a.origin, sequence: 2))
         rig.server.wipe()
         try b.note("b")
-        // The author of most events is offline; the other device has them with the former server's
-        // receipts.
+        // The device that created most of the events is offline. The other device has these events,
+        // with receipts from the former server.
         try rig.sync(b)
         let c = try rig.store("c")
         try rig.sync(c)
@@ -151,7 +152,7 @@ struct AnchorBugTests {
         #expect(try rig.sync(a).report.refused.isEmpty)
     }
 
-    /// hercycle-ai#313: a 401 counts as final and destroys pending changes.
+    /// hercycle-ai#313: a 401 is treated as final and destroys pending changes.
     @Test func expiredTokensLoseNothing() throws {
         let rig = SyncRig()
         let a = try rig.store("a")
@@ -161,8 +162,8 @@ struct AnchorBugTests {
         #expect(try rig.sync(a).report.pushed == 1)
     }
 
-    /// boardsesh#5305: an error in local bookkeeping, after the server accepted the change, counts
-    /// as a failure of the server.
+    /// boardsesh#5305: a local error after the server has accepted the change is treated as a
+    /// failure of the server.
     @Test func acceptedEventsAreNotSentAgain() throws {
         let rig = SyncRig()
         let a = try rig.store("a")

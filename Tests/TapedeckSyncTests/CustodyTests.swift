@@ -2,7 +2,7 @@ import TapedeckModel
 @testable import TapedeckSync
 import Testing
 
-/// Two devices never deliver an intent at the same time, and one of them eventually does.
+/// Two devices never deliver an intent at the same time, and one of them eventually delivers it.
 struct CustodyTests {
     private static let phone = OriginID(high: 1, low: 1)
     private static let tablet = OriginID(high: 2, low: 2)
@@ -51,7 +51,7 @@ struct CustodyTests {
     @Test func firstValidClaimWins() {
         let at = CustodyTests.start + CustodyTests.term
         let claims = [
-            // Too early by a millisecond, so it does not count.
+            // This claim is too early by a millisecond, so it does not count.
             (CustodyTests.phone, 2 as UInt64, at - 1), (CustodyTests.tablet, 3, at),
             (CustodyTests.phone, 4, at + 5),
         ]

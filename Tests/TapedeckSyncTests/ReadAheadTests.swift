@@ -3,7 +3,7 @@ import TapedeckModel
 @testable import TapedeckSync
 import Testing
 
-/// The next page is requested while the previous one is recorded.
+/// The next page is requested while the previous page is being recorded.
 struct ReadAheadTests {
     private let rig = SyncRig()
     private let source: EventLog

@@ -2,7 +2,7 @@ import Testing
 
 @testable import TapedeckSync
 
-/// The `Retry-After` header is followed within bounds.
+/// The `Retry-After` header is respected within limits.
 @Suite struct RetryAfterTests {
     @Test(
         arguments: [

@@ -5,8 +5,9 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// Invalid headers are refused before a library sees them: its error would repeat the secret, and
-/// errors are stored.
+/// Invalid headers are refused before a library sees them.
+///
+/// The library's error would repeat the secret, and errors are stored.
 struct SecretHeaderTests {
     private static let mark = "pl4nted"
     private static let tokens = [
@@ -22,7 +23,7 @@ struct SecretHeaderTests {
             try SyncEngine(log, server: url, token: token)
         }
         #expect(refused?.code == .usage)
-        // A token that is read during the sync.
+        // The token is read during the sync.
         let engine = try SyncEngine(log, server: url) { token }
         let report = try await engine.run()
         let failure = try #require(report.failure)
@@ -82,7 +83,7 @@ struct SecretHeaderTests {
         #expect(failure.hint == "not [secret]")
     }
 
-    /// Error texts of other libraries may contain any values, so they are never passed on.
+    /// Error messages from other libraries may contain any values, so they are never passed on.
     @Test func foreignErrorsAreReportedByType() throws {
         struct Foreign: Error { let token = SecretHeaderTests.mark }
         for text in [

@@ -43,7 +43,7 @@ struct StopTests {
         engine.stop()
         let report = try await run.value
         #expect(report.failure == nil)
-        // Nothing was delivered, and the store does not record it as delivered.
+        // Nothing was delivered, and the store does not record anything as delivered.
         let settledAt = try StopTests.settledAt(log)
         #expect(settledAt == 0)
     }

@@ -4,7 +4,7 @@ import TapedeckSyncProtocol
 import TapedeckTesting
 import Testing
 
-/// The decisions of a sync, without a log or a server.
+/// The decisions that a sync makes, tested without a log or a server.
 struct SyncStateTests {
     private static let own = OriginID(high: 1, low: 1)
     private static let other = OriginID(high: 2, low: 2)
@@ -54,7 +54,7 @@ struct SyncStateTests {
         #expect(turns == ["push", "pull", "push", "pull", "push", "pull"])
     }
 
-    /// Successful pulls in between do not keep a single sync running endlessly.
+    /// A one-time sync ends after repeated push failures, even if pulls succeed in between.
     @Test mutating func repeatedlyFailingPushesEndASingleSync() {
         state = SyncState(.init(failuresMax: 3, backoffMax: 8_000))
         local.cursor = SyncCursor(
@@ -138,8 +138,9 @@ struct SyncStateTests {
         #expect(second == first / 2)
     }
 
-    /// Only pushes have a size that can be halved; for other requests the server saw a changed
-    /// body.
+    /// Only pushes have a size that can be halved.
+    ///
+    /// If another request is too large, the server has received an altered body.
     @Test mutating func otherRequestsThatAreTooLargeAreSentAgain() {
         state = SyncState(.init(failuresMax: 3, backoffMax: 8_000))
         local.hasReceiptsToSeed = true
@@ -164,7 +165,7 @@ struct SyncStateTests {
             case .shake: action = give(shaken(head: 3, [SyncStateTests.own: 3]))
             case .pull: action = give(.pulled(head: 3, [:]))
             case .push: action = give(.pushed([:], claim))
-            // The server has the same event after all.
+            // The server has the same event.
             case .probe(let event): action = give(.pushed([event.origin: event.sequence], nil))
             case .wait: action = give(.woken)
             case .heal:
@@ -216,7 +217,7 @@ struct SyncStateTests {
         var probes = 0
         while case .probe(let event) = action, probes < 100 {
             probes += 1
-            // The histories differ from event 618 on.
+            // The histories differ, starting with event 618.
             let isForked = event.sequence >= 618
             let problem = SyncProblem(
                 kind: .fork, origin: event.origin, sequence: event.sequence, message: "")
@@ -235,7 +236,7 @@ struct SyncStateTests {
         let action = give(.pushed([SyncStateTests.other: 3], nil), now: 10)
         guard case .wait(let wait) = action else { return #expect(Bool(false), "\(action)") }
         #expect(wait.reason == .malformedRequest && wait.until > 10)
-        // It is tried again automatically.
+        // The sync retries automatically.
         #expect(give(.woken) == .shake)
         #expect(state.parked.isEmpty)
     }
@@ -275,7 +276,7 @@ struct SyncStateTests {
         guard case .pull = begin(head: 7, [Self.own: 5]) else { return #expect(Bool(false)) }
         #expect(give(.pulled(head: 7, [:])) == .listen)
         #expect(give(.serverChanged(head: 7)) == .none)
-        // The server's response if its history differs.
+        // The server responds like this if its history differs.
         _ = give(.failed(SyncFailure(.offline, "")))
         #expect(give(.woken) == .shake)
         guard case .pull = give(shaken(head: 7, [Self.own: 5])) else {
@@ -299,7 +300,7 @@ struct SyncStateTests {
         #expect(state.handle(.failed(failure), local, now: 0, &random) == .end(failure))
     }
 
-    /// A server with a full disk answers handshakes but accepts no pushes.
+    /// A server with a full disk responds to handshakes but accepts no pushes.
     @Test func handshakesDoNotResetTheFailureCount() {
         var random = SeededGenerator(seed: 2)
         var state = SyncState(.init(failuresMax: 3))

@@ -4,7 +4,7 @@ import TapedeckModel
 import TapedeckVideo
 import Testing
 
-/// A payload that must be refused, and a text that its error message must contain.
+/// A payload that must be refused, and a string that its error message must contain.
 struct RefusedPayload: CustomTestStringConvertible {
     let type: String
     let json: String
@@ -368,7 +368,8 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(error?.code == .newerFormat)
         #expect(
             error?.message
-                == "the payload has version 2 of WatchLaterToggled; this program supports up to 1")
+                == "the payload uses schema version 2 of WatchLaterToggled; this program supports up to version 1"
+        )
     }
 
     @Test func timesAfterYear9999AreInvalid() {

@@ -80,7 +80,8 @@ import Testing
         let second = ["video youtube:v", "title First ", "otherTitle The Second 4-10"]
         #expect(try texts("second") == [second])
         #expect(try texts("first") == [["video youtube:v", "title First 0-5"]])
-        // A whole word in one title, the beginning of a longer word in the other.
+        // One title contains a whole word, and the other title contains the beginning of a longer
+        // word.
         try script.broadcast("4", of: "youtube:v", created: 4, updated: 4, title: "Firs")
         #expect(
             try texts("firs") == [["video youtube:v", "title First 0-4", "otherTitle Firs 0-4"]])

@@ -2,7 +2,7 @@ import TapedeckModel
 import TapedeckVideo
 import Testing
 
-/// A text and its expected key; nil if the text must be refused.
+/// A string and its expected key; nil if the string must be refused.
 struct KeyCase: CustomTestStringConvertible {
     let text: String
     let key: String?

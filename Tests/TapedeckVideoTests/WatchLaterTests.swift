@@ -3,8 +3,8 @@ import TapedeckProjections
 import TapedeckVideo
 import Testing
 
-/// Returns the second since which each video is on the list, and checks that the order of arrival
-/// does not matter.
+/// Returns the second of the script at which each video was marked, and checks that the order of
+/// arrival does not matter.
 private func marks(
     _ script: Script, rule: WatchLaterRule = .crossing
 ) throws -> [String: Double] {
@@ -52,7 +52,8 @@ private func marks(
         #expect(try marks(script) == ["youtube:one": 15])
         try script.confirmation(of: toggle, "youtube:one", by: "b", version: 15, at: 16)
         #expect(try marks(script).isEmpty)
-        // Another remote edit does not begin a new mark; clearing and setting the mark does.
+        // Another edit on the remote does not begin a new mark, but clearing and setting the mark
+        // again does.
         try script.broadcast("b", updated: 18, watchLater: true)
         #expect(try marks(script).isEmpty)
         try script.broadcast("b", updated: 20, watchLater: false)

@@ -16,8 +16,8 @@ import Testing
         try script.seenComment(7, "first", author: "ann")
         try checkOrderDoesNotMatter(AnswerList(), script.events)
         var comments = try queries(script.events).comments(answer: "1").comments
-        // Comments from the remote are sorted by number; local comments that it does not show yet
-        // follow.
+        // Comments from the remote are sorted by number, followed by local comments that the remote
+        // does not show yet.
         #expect(comments.map(\.text) == ["first", "theirs", "mine"])
         try script.seenComment(9, "mine", author: "me", postedAs: posted)
         // A later sighting does not name the event.

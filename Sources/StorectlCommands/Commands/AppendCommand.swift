@@ -7,12 +7,12 @@ struct AppendCommand: ParsableCommand {
         commandName: "append",
         abstract: "Append events to the log.",
         discussion: """
-            Returns once the events are on disk. With --file, each line is {"type", "payload", \
-            "at"?}; lines printed by storectl log --json are accepted. Invalid lines are reported with \
-            their numbers and skipped, and the exit code is 2.
+            The command returns once the events are on disk. With --file, each line is {"type", \
+            "payload", "at"?}; lines printed by storectl log --json are accepted. Invalid lines \
+            are reported with their numbers and skipped, and the exit code is 2.
 
-            append validates only the event itself. storectl do also checks it against the current \
-            state.
+            storectl append validates only the event itself; storectl do also checks it against \
+            the current state.
 
             Types: \(EventCatalogue.video.typeNames.joined(separator: ", ")).
 
@@ -28,7 +28,9 @@ struct AppendCommand: ParsableCommand {
     @Argument(help: ArgumentHelp("The payload.", valueName: "json"))
     var payload: String?
 
-    @Option(help: ArgumentHelp("When the event happened (default: now).", valueName: "time"))
+    @Option(
+        help: ArgumentHelp(
+            "The time at which the event happened (default: now).", valueName: "time"))
     var at: String?
 
     @Option(help: "A file with one event per line; - is stdin.", completion: .file())
@@ -40,10 +42,10 @@ struct AppendCommand: ParsableCommand {
         if file != nil {
             guard type == nil, at == nil else {
                 throw ValidationError(
-                    "--file cannot be combined with TYPE, JSON or --at: each line has its own")
+                    "--file cannot be combined with TYPE, JSON or --at; each line contains its own")
             }
         } else if type == nil || payload == nil {
-            throw ValidationError("TYPE and JSON are required, or --file FILE")
+            throw ValidationError("either TYPE and JSON or --file FILE is required")
         }
     }
 

@@ -7,12 +7,15 @@ struct CompactCommand: ParsableCommand {
         commandName: "compact",
         abstract: "Remove superseded events and shrink the log file.",
         discussion: """
-            Removes playback reports that change no list, and all but the latest now-playing and extraction \
-            events of each device and video. Lists stay the same, except that with --rule 2012 a video \
-            marked again after 75 % may leave watch-later only at a later report. Queries with --as-of a \
-            past time use the events that remain. Events that have not reached every server and \
-            subscription stay, and so do the last thousand events of each device. The store may be in \
-            use; its file shrinks only while no other process has it open.
+            Removes playback reports that change no list. Only the latest now-playing events of \
+            each device and the latest extraction events of each video are kept. Lists stay the \
+            same, with one exception: with --rule 2012, a video that was marked again after 75 % \
+            may leave watch-later at a later report. Queries with --as-of use the remaining \
+            events, so their results may be less exact.
+
+            Events that have not reached every server and subscription are kept, and so are the \
+            last thousand events of each device. The store may be in use, but its file shrinks \
+            only if no other process has it open.
 
             EXAMPLE:
               storectl compact --store ~/tapedeck
@@ -26,7 +29,7 @@ struct CompactCommand: ParsableCommand {
     /// The document that `--json` prints.
     private struct Outcome: Encodable {
         var compaction: CompactionReport
-        /// The file's size before and after; nil if the file was not rewritten.
+        /// The file's size before and after the compaction; nil if the file was not rewritten.
         @NullWhenNil var file: ShrinkSummary?
     }
 
@@ -57,12 +60,12 @@ struct CompactCommand: ParsableCommand {
                         + " (\(Figures.count(report.examined, "event")) examined)")
             for waiting in report.waiting {
                 text.line(
-                    "origin \(waiting.origin) is not compacted from event \(waiting.sequence) on:"
+                    "origin \(waiting.origin) was not compacted from event \(waiting.sequence) onwards:"
                         + " \(CompactCommand.text(of: waiting.reason))")
             }
             if let file = outcome.file {
                 text.line(
-                    "the log file now takes \(Figures.bytes(file.bytes)), previously"
+                    "the size of the log file is now \(Figures.bytes(file.bytes)); it was"
                         + " \(Figures.bytes(file.bytesBefore))")
             } else if isBusy {
                 text.line("the log file was not shrunk: another process has the store open")

@@ -161,7 +161,7 @@ struct DoAnswerHandInCommand: AsyncParsableCommand {
     }
 }
 
-/// The arguments that name a recording.
+/// The arguments that identify a recording.
 struct RecordingArguments: ParsableArguments {
     @Argument(help: "The question's id.")
     var question: String

@@ -8,15 +8,16 @@ struct DoShareCommand: AsyncParsableCommand {
         commandName: "share",
         abstract: "Share a video on Twitter, Facebook or Tumblr, or by email.",
         discussion: """
-            Each destination is delivered separately. Without --text, the 2012 app's default text is used. \
-            A text for twitter has at most \(ShareVideo.twitterCharactersMax) characters.
+            Each destination is delivered separately. Without --text, the 2012 app's default text \
+            is used. A text for twitter may have at most \(ShareVideo.twitterCharactersMax) \
+            characters.
 
             EXAMPLE:
               storectl do share youtube:aqz-KE-bpKQ --to twitter --to facebook
               storectl do share vimeo:1084537 --to email --recipient ada@example.org --json
             """)
 
-    @Argument(help: "The video's key (provider:id) or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any of its URLs.")
     var video: String
 
     @Option(
@@ -61,13 +62,13 @@ struct DoSubmitCommand: AsyncParsableCommand {
               storectl do submit youtube:aqz-KE-bpKQ --page watch.html
             """)
 
-    @Argument(help: "The video's key (provider:id) or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any of its URLs.")
     var video: String
 
     @Option(help: "The video's title.")
     var title: String?
 
-    @Option(help: ArgumentHelp("The URL of its thumbnail.", valueName: "url"))
+    @Option(help: ArgumentHelp("The URL of the video's thumbnail.", valueName: "url"))
     var thumbnail: String?
 
     @Option(
@@ -89,7 +90,7 @@ struct DoSubmitCommand: AsyncParsableCommand {
         try await options.decide(wanted) { try submit.decide($0) }
     }
 
-    /// Reads the video's page from a file; throws if the page is about another video.
+    /// Reads the video's page from a file; throws if the page belongs to another video.
     private func read(_ file: String) throws -> YouTubePage {
         let page = try YouTubePage(
             html: try FileInput(file).readAll(bytesMax: YouTubePage.bytesMax))
@@ -115,13 +116,13 @@ struct DoChatCommand: AsyncParsableCommand {
               storectl do chat youtube:aqz-KE-bpKQ --file https://example.org/a.png --json
             """)
 
-    @Argument(help: "The video's key (provider:id) or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any of its URLs.")
     var video: String
 
     @Argument(help: "The message.")
     var text: String?
 
-    @Option(help: ArgumentHelp("The URL of a file to post instead of a text.", valueName: "url"))
+    @Option(help: ArgumentHelp("The URL of a file to post instead of text.", valueName: "url"))
     var file: String?
 
     @Option(help: "The file's name.")
@@ -241,7 +242,8 @@ struct DoFollowCommand: AsyncParsableCommand {
         commandName: "follow",
         abstract: "Follow or unfollow a user.",
         discussion: """
-            You follow as the user of your account, so the store must know your account.
+            The follow is recorded for the user of your account, so the store must know your \
+            account.
 
             EXAMPLE:
               storectl do follow 7
@@ -272,7 +274,7 @@ struct DoProfileCommand: AsyncParsableCommand {
         commandName: "profile",
         abstract: "Edit your profile.",
         discussion: """
-            Sets the given fields, clears those named by --clear, and keeps the rest.
+            Sets the given fields, clears the fields named by --clear, and keeps the rest.
 
             EXAMPLE:
               storectl do profile --about "I answer on Sundays."

@@ -15,7 +15,7 @@ struct DoOpenCommand: AsyncParsableCommand {
               storectl do open youtube:aqz-KE-bpKQ --viewer me --viewing v-1 --json
             """)
 
-    @Argument(help: "The video's key (provider:id) or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any of its URLs.")
     var video: String
 
     @Option(help: "The viewer: an account, or a name for a guest.")
@@ -61,7 +61,7 @@ struct DoQueueAddCommand: AsyncParsableCommand {
               storectl do queue add vimeo:1084537
             """)
 
-    @Argument(help: "The video's key (provider:id) or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any of its URLs.")
     var video: String
 
     @OptionGroup var queue: QueueOptions
@@ -73,14 +73,14 @@ struct DoQueueAddCommand: AsyncParsableCommand {
 struct DoQueueNextCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "next",
-        abstract: "Insert a video after another one or at the front; a queued video moves.",
+        abstract: "Insert a video at the front or after another video; a queued video is moved.",
         discussion: """
             EXAMPLE:
               storectl do queue next vimeo:1084537
               storectl do queue next vimeo:1084537 --after youtube:aqz-KE-bpKQ --json
             """)
 
-    @Argument(help: "The video's key (provider:id) or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any of its URLs.")
     var video: String
 
     @Option(
@@ -106,7 +106,7 @@ struct DoQueueRemoveCommand: AsyncParsableCommand {
               storectl do queue remove vimeo:1084537
             """)
 
-    @Argument(help: "The video's key (provider:id) or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any of its URLs.")
     var video: String
 
     @OptionGroup var queue: QueueOptions
@@ -176,15 +176,15 @@ struct DoPlayabilityCommand: AsyncParsableCommand {
         commandName: "playability",
         abstract: "Record the result of checking whether a video plays.",
         discussion: """
-            A result that is already known is not recorded again. After a failed check, the next one is \
-            refused until it is due; see storectl query playability.
+            A result that is already known is not recorded again. After a failed check, the next \
+            check is refused until it is due; see storectl query playability.
 
             EXAMPLE:
               storectl do playability youtube:aqz-KE-bpKQ playable
               storectl do playability vimeo:1084537 failed --reason timeout --json
             """)
 
-    @Argument(help: "The video's key (provider:id) or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any of its URLs.")
     var video: String
 
     @Argument(
@@ -192,7 +192,7 @@ struct DoPlayabilityCommand: AsyncParsableCommand {
     var finding: FindingArgument
 
     @Option(
-        help: "The reason for unplayable or failed, in lower-case letters, digits and hyphens.")
+        help: "The reason if unplayable or failed, in lower-case letters, digits and hyphens.")
     var reason: String?
 
     @OptionGroup var options: StoreOptions
@@ -232,13 +232,13 @@ struct DoFailExtractionCommand: AsyncParsableCommand {
         commandName: "fail-extraction",
         abstract: "Record that a video's content URL could not be extracted.",
         discussion: """
-            Refused until the next attempt is due; see storectl query extractions.
+            The command is refused until the next attempt is due; see storectl query extractions.
 
             EXAMPLE:
               storectl do fail-extraction vimeo:1084537 timeout
             """)
 
-    @Argument(help: "The video's key (provider:id) or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any of its URLs.")
     var video: String
 
     @Argument(

@@ -10,10 +10,10 @@ struct DoctorCommand: ParsableCommand {
             Exits with 3 if there is a problem; a warning does not change the exit code. To check the \
             stored bytes, use storectl verify.
 
-            --rebuild-index drops the index and rebuilds it from the events, which are not touched. \
-            --prune deletes projection files that belong to another version of this program or to \
-            another choice of --winner and --rule, if no process has them open. They are rebuilt when \
-            needed.
+            --rebuild-index drops the index and rebuilds it from the events, which are not \
+            changed. --prune deletes projection files that belong to another version of this \
+            program or to another choice of --winner and --rule, unless a process has them open. \
+            Deleted files are rebuilt when needed.
 
             EXAMPLE:
               storectl doctor

@@ -8,15 +8,15 @@ struct ExplainCommand: ParsableCommand {
         commandName: "explain",
         abstract: "Explain what became of an event, or how a key got its state.",
         discussion: """
-            For an event: whether it counts and from what time, and its state at each server (queued, \
-            waiting, sequenced or refused; local without a server) and at each remote (queued, sent, \
-            waiting, confirmed, refused, unknown, dropped, replaced, or untold if the remote does not \
-            support it). Then the keys that it affects, with its role in each.
+            For an event, the report shows whether it counts and from what time, its state on each \
+            server (queued, waiting, sequenced or refused; local if no server is known) and on \
+            each remote (queued, sent, waiting, confirmed, refused, unknown, dropped, replaced, or \
+            untold if the remote does not support it), and its role in each key that it affects.
 
-            For a key of a projection, such as a video in watch-later: the rule, the state, and the key's \
-            events with their roles. Without a deciding event the state would differ; a supporting event \
-            has the same effect as another one; a lost event makes no difference; a refused event counts \
-            nowhere.
+            For a key of a projection, such as a video in watch-later, the report shows the rule, \
+            the state, and the key's events with their roles. Without a deciding event, the state \
+            would be different. A supporting event has the same effect as another event. A lost \
+            event makes no difference, and a refused event counts nowhere.
 
             EXAMPLE:
               storectl explain 1
@@ -43,7 +43,7 @@ struct ExplainCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The number of recent events of the key to examine (default: "
+            "The number of the key's recent events to examine (default: "
                 + "\(KeyExplanation.eventsDefault), at most \(KeyExplanation.eventsMax)).",
             valueName: "n"))
     var events: Int?
@@ -103,7 +103,7 @@ struct ExplainCommand: ParsableCommand {
         try options.print(report.json) { report.write(&$0) }
     }
 
-    /// Returns the key that a text names: a whole tag, a tag's name, or a video in any form.
+    /// Returns the key for an argument: a whole tag, a tag's name, or a video in any form.
     private static func tag(_ text: String, of projection: any Projection) throws -> Tag {
         let kind = projection.tagKind
         if text.hasPrefix(kind + "/") { return try Tag(text) }

@@ -7,8 +7,8 @@ struct ExportCommand: ParsableCommand {
         commandName: "export",
         abstract: "Write all events to a file that any store can import.",
         discussion: """
-            The file contains identities, hash chains and receipts. Exporting an unchanged store again \
-            writes the same bytes.
+            The file contains the events with their ids, hash chains and receipts. Exporting an \
+            unchanged store again writes the same bytes.
 
             EXAMPLE:
               storectl export events.tapedeck
@@ -25,7 +25,7 @@ struct ExportCommand: ParsableCommand {
         }
         try options.print(JSON(encoding: summary)) { text in
             text.line(
-                "exported \(Figures.count(summary.events, "event")) of"
+                "exported \(Figures.count(summary.events, "event")) from"
                     + " \(Figures.count(summary.origins, "origin")) and"
                     + " \(Figures.count(summary.receipts, "receipt")) to \(file),"
                     + " \(Figures.bytes(summary.bytes))")

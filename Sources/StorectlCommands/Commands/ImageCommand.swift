@@ -36,7 +36,7 @@ struct ImageKeepCommand: ParsableCommand {
     @Argument(help: "The picture's URL.")
     var url: String
 
-    @Argument(help: "The picture's file.", completion: .file())
+    @Argument(help: "The file to cache as the picture at that URL.", completion: .file())
     var file: String
 
     @Option(
@@ -67,7 +67,7 @@ struct ImageListCommand: ParsableCommand {
               storectl image list https://example.org/ada.png
             """)
 
-    @Argument(help: "Only the picture at this URL.")
+    @Argument(help: "List only the picture at this URL.")
     var url: String?
 
     @OptionGroup var options: StoreOptions
@@ -78,7 +78,7 @@ struct ImageListCommand: ParsableCommand {
         guard let image = try images.image(at: url) else {
             throw CommandError(
                 .notFound, "no picture is cached for \(url)",
-                hint: "storectl image keep caches one")
+                hint: "storectl image keep URL FILE caches a picture")
         }
         try ImageReport.print([image], options)
     }
@@ -95,7 +95,9 @@ struct ImageEvictCommand: ParsableCommand {
               storectl image evict --budget 0
             """)
 
-    @Option(help: ArgumentHelp("The number of bytes to keep.", valueName: "bytes"))
+    @Option(
+        help: ArgumentHelp(
+            "The maximum size of the remaining pictures together.", valueName: "bytes"))
     var budget: UInt64
 
     @OptionGroup var options: StoreOptions

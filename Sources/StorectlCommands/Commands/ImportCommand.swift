@@ -5,7 +5,7 @@ internal import Tapedeck
 struct ImportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "import",
-        abstract: "Import the events of an export file that the store lacks.",
+        abstract: "Import missing events from an export file.",
         discussion: """
             A file that is damaged or contradicts the store is refused as a whole.
 

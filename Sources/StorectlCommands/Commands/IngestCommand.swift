@@ -8,11 +8,12 @@ struct IngestCommand: ParsableCommand {
         commandName: "ingest",
         abstract: "Record the facts in saved responses of a remote system.",
         discussion: """
-            Facts that the store already has are skipped, so a file can be ingested again. Elements that \
-            cannot be read are reported with their path and skipped, and the exit code is 2.
+            Facts that the store already has are skipped, so a file can be ingested again. \
+            Elements that cannot be read are reported with their paths and skipped, and the exit \
+            code is 2.
 
-            With --date, the file is the complete schedule of that day: episodes that an earlier response \
-            listed and this one does not are cancelled.
+            With --date, the file is the complete schedule of that day: episodes that are in an \
+            earlier response but not in this file are cancelled.
 
             Resources: \(IngestResource.all.map(\.name).joined(separator: ", ")).
 
@@ -29,12 +30,12 @@ struct IngestCommand: ParsableCommand {
         completion: .list(IngestResource.all.map(\.name)))
     var resource: String
 
-    @Argument(help: "JSON responses; - is stdin.", completion: .file())
+    @Argument(help: "Files that contain JSON responses; - is stdin.", completion: .file())
     var file: [String]
 
     @Option(
         help: ArgumentHelp(
-            "When the responses were received (default: unknown).", valueName: "time"))
+            "The time at which the responses were received (default: unknown).", valueName: "time"))
     var observedAt: String?
 
     @Option(
@@ -44,18 +45,18 @@ struct IngestCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The video that the chat belongs to: its key or any URL.", valueName: "video"))
+            "The video that the chat belongs to: its key or any of its URLs.", valueName: "video"))
     var video: String?
 
     @Option(
         help: ArgumentHelp(
-            "Which Shelby list the file is: stream, personal-roll, dashboard/ID or roll/ID.",
+            "The Shelby list in the file: stream, personal-roll, dashboard/ID or roll/ID.",
             valueName: "name"))
     var list: String?
 
     @Option(
         help: ArgumentHelp(
-            "Treat the file as the complete schedule of this day, YYYY-MM-DD; needs --observed-at.",
+            "Treat the file as the complete schedule of this day, YYYY-MM-DD; requires --observed-at.",
             valueName: "date"))
     var date: String?
 
@@ -135,7 +136,7 @@ private struct FileReport {
     let outcome: FactRecorder.Outcome
     let refused: [IngestRefusal]
 
-    /// The maximum number of refusals of a file that are printed to stderr.
+    /// The maximum number of refusals per file that are printed to stderr.
     static let diagnosedMax = 20
 
     var json: JSON {

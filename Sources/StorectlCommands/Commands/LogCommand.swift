@@ -8,8 +8,9 @@ struct LogCommand: ParsableCommand {
         commandName: "log",
         abstract: "Print events in log order.",
         discussion: """
-            Without --limit all events are printed. With --follow the command waits for new events, \
-            including those of other processes, until it is interrupted or its output is closed.
+            Without --limit, all events are printed. With --follow, the command waits for new \
+            events, including events from other processes, until it is interrupted or its output \
+            is closed.
 
             EXAMPLE:
               storectl log --type WatchLaterToggled --json
@@ -20,14 +21,14 @@ struct LogCommand: ParsableCommand {
     var follow = false
 
     @Option(
-        help: "Only events of this type.",
+        help: "Print only events of this type.",
         completion: .list(KnownTypes.names))
     var type: String?
 
-    @Option(help: ArgumentHelp("Only events with this tag, as kind/name.", valueName: "tag"))
+    @Option(help: ArgumentHelp("Print only events with this tag, as kind/name.", valueName: "tag"))
     var tag: String?
 
-    @Option(help: ArgumentHelp("Only events after this position.", valueName: "position"))
+    @Option(help: ArgumentHelp("Print only events after this position.", valueName: "position"))
     var after: UInt64 = 0
 
     @Option(help: ArgumentHelp("The maximum number of events.", valueName: "n"))
@@ -67,7 +68,8 @@ struct LogCommand: ParsableCommand {
         }
     }
 
-    /// Warns if neither this program nor the log knows a type, because it is probably a typo.
+    /// Warns if neither this program nor the log knows a type, because the type is probably
+    /// misspelled.
     private func diagnose(_ type: EventType, in log: EventLog) throws {
         guard KnownTypes.schemaVersion(of: type) == nil,
             try log.events(after: .start, limit: 1, type: type).isEmpty

@@ -9,12 +9,13 @@ struct LoginCommand: AsyncParsableCommand {
         commandName: "login",
         abstract: "Log in to a remote on this device.",
         discussion: """
-            The credentials are kept in the store's directory, in a file that only you can read, and \
-            never in the log, a backup or a command line. The password is read from --password-file, \
-            else from the file named by TAPEDECK_PASSWORD_FILE, else from the terminal without echo, \
-            else from one line of stdin. A token file has the token and its secret on a line each, \
-            followed by the consumer key and its secret if the system needs them. --sign-up creates \
-            the account first, on systems that allow it (birdtube).
+            The credentials are kept in the store's directory, in a file that only you can read, \
+            and never in the log, a backup or a command line. The password is read from the file \
+            given by --password-file (default: TAPEDECK_PASSWORD_FILE). Without such a file, it is \
+            read from the terminal without echo, or from one line of stdin if stdin is not a \
+            terminal. A token file contains the token and its secret on separate lines, followed \
+            by the consumer key and its secret if the system needs them. --sign-up creates the \
+            account first, on systems that allow it (birdtube).
 
             EXAMPLE:
               storectl login home --token-file token
@@ -26,7 +27,7 @@ struct LoginCommand: AsyncParsableCommand {
     @Argument(help: ArgumentHelp("The remote's name.", valueName: "name"))
     var name: String
 
-    @Option(help: "Your user name or email address there (default: ask).")
+    @Option(help: "Your user name or email address on the remote (default: ask).")
     var user: String?
 
     @Option(
@@ -66,7 +67,7 @@ struct LoginCommand: AsyncParsableCommand {
         }
     }
 
-    /// Logs in; if the remote refuses the credentials, the error names their file.
+    /// Logs in; if the remote refuses the credentials, the error names the file that contains them.
     private func logIn(
         _ remotes: StoreRemotes, _ credentials: RemoteCredentials
     ) async throws -> String {
@@ -93,8 +94,8 @@ struct LoginCommand: AsyncParsableCommand {
                     .usage,
                     "the token file \(tokenFile) contains \(Figures.count(lines.count, "line")), not"
                         + " two or four",
-                    hint: "write the token and its secret on a line each, then the consumer key and"
-                        + " its secret if the system needs them")
+                    hint: "write the token and its secret on separate lines, then the consumer key"
+                        + " and its secret if the system needs them")
             }
             return RemoteCredentials(
                 token: lines[0], secret: lines[1], consumerKey: lines.count > 2 ? lines[2] : nil,
@@ -111,10 +112,10 @@ struct LoginCommand: AsyncParsableCommand {
     private func askedUser() throws -> String {
         guard SecretInput.isTerminal else {
             throw CommandError(
-                .usage, "neither --user nor --token-file is given",
+                .usage, "neither --user nor --token-file was given",
                 hint: "storectl login --help shows the options")
         }
-        return try SecretInput.answer("user name at \(name)")
+        return try SecretInput.answer("user name on \(name)")
     }
 
     private var namedPasswordFile: String? {
@@ -124,11 +125,11 @@ struct LoginCommand: AsyncParsableCommand {
 
     private func password(of user: String) throws -> String {
         if let file = namedPasswordFile { return try SecretInput.password(inFile: file) }
-        let password = try SecretInput.secret("password for \(user) at \(name)")
+        let password = try SecretInput.secret("password for \(user) on \(name)")
         guard !password.isEmpty else {
             throw CommandError(
                 .usage, "no password was given",
-                hint: "type it, name a file with --password-file, or write it to stdin")
+                hint: "type the password, name a file with --password-file, or write it to stdin")
         }
         return password
     }

@@ -8,11 +8,11 @@ struct LogoutCommand: AsyncParsableCommand {
         commandName: "logout",
         abstract: "Log this device out of a remote.",
         discussion: """
-            Deletes this device's login and ends its syncs with the remote, including those of other \
-            processes. Undelivered intents wait until the same account logs in again, because a store \
-            has one account per system. With --everywhere, the remote is first asked to end all \
-            sessions of the account, on all devices and in other programs; only Shelby's v1 API can do \
-            this. If it fails, the login stays.
+            Deletes this device's login and ends its syncs with the remote, including those of \
+            other processes. Undelivered intents wait until you log in again with the same \
+            account, because a store has one account per system. With --everywhere, the remote is \
+            first asked to end all sessions of the account, on all devices and in other programs; \
+            only Shelby's v1 API can do this. If the remote fails to do so, the login is kept.
 
             EXAMPLE:
               storectl logout home

@@ -7,9 +7,9 @@ struct NetworkCommand: ParsableCommand {
         commandName: "network",
         abstract: "Show or set this device's network state.",
         discussion: """
-            While the network is metered, syncs deliver events, and videos and pictures wait. While it \
-            is offline, nothing is sent. Running syncs follow a change within seconds. The state stays \
-            until you change it.
+            While the network is metered, syncs deliver events, but videos and pictures wait. \
+            While the network is offline, nothing is sent. Running syncs notice a change within \
+            seconds. The state is kept until you change it.
 
             EXAMPLE:
               storectl network metered

@@ -8,9 +8,9 @@ struct OutboxCommand: ParsableCommand {
         commandName: "outbox",
         abstract: "List undelivered events and intents; retry or drop them.",
         discussion: """
-            The outbox is derived from the log. An event is listed until every server has assigned it a \
-            position, an intent until its remote has confirmed it. Without a subcommand the list is \
-            printed.
+            The outbox is derived from the log. An event is listed until every server has assigned \
+            it a position, and an intent until its remote has confirmed it. Without a subcommand, \
+            the list is printed.
 
             EXAMPLE:
               storectl outbox
@@ -27,7 +27,7 @@ struct OutboxCommand: ParsableCommand {
 struct OutboxListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List undelivered events and intents, and why they wait.",
+        abstract: "List undelivered events and intents, with the reasons why they wait.",
         discussion: """
             Events that servers lack come first, then undelivered intents, oldest first.
 
@@ -52,10 +52,10 @@ struct OutboxListCommand: ParsableCommand {
 struct OutboxRetryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Retry an intent that waits, was refused, or has an unknown outcome.",
+        abstract: "Retry an intent that is waiting, was refused, or has an unknown outcome.",
         discussion: """
-            If the outcome is unknown, look at the remote first: a retry may repeat what was already \
-            done. The next sync sends the intent.
+            The next sync sends the intent. If the outcome is unknown, check the remote first, \
+            because the request may have taken effect and a retry would repeat it.
 
             EXAMPLE:
               storectl outbox retry 12
@@ -114,7 +114,7 @@ struct OutboxDropCommand: ParsableCommand {
 }
 
 extension StoreRemotes {
-    /// Returns the id of the intent that the user named by its id or its position.
+    /// Returns the id of the intent that the user identified by id or position.
     fileprivate func intent(_ argument: EventArgument) throws -> EventID {
         try argument.find(in: eventLog).id
     }
@@ -204,10 +204,10 @@ private struct OutboxPage {
         }
     }
 
-    /// Adds the deliveries of remotes after a place.
+    /// Adds the remote deliveries that follow the place `after`.
     ///
-    /// The delivery at that place may have completed since. Its event stays in the log and still
-    /// determines the place in the order.
+    /// The delivery at that place may have completed in the meantime. Its event stays in the log
+    /// and still determines the place.
     private mutating func addRemotes(
         _ remotes: StoreRemotes, _ log: EventLog, _ after: Place?, _ limit: Int
     ) throws {

@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryAccountsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "accounts",
-        abstract: "List your accounts at remote systems and their sign-in state.",
+        abstract: "List your accounts on remote systems and their sign-in state.",
         discussion: """
             EXAMPLE:
               storectl query accounts --json

@@ -15,10 +15,10 @@ struct QueryChatCommand: ParsableCommand {
               storectl query chat youtube:aqz-KE-bpKQ --guest
             """)
 
-    @Argument(help: "The video's key (provider:id) or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any of its URLs.")
     var video: String
 
-    @Option(help: ArgumentHelp("Only messages sent before this time.", valueName: "time"))
+    @Option(help: ArgumentHelp("Show only messages sent before this time.", valueName: "time"))
     var before: String?
 
     @Flag(help: "Include blocked messages.")

@@ -46,9 +46,9 @@ struct QueryCommentsCommand: ParsableCommand {
     }
 }
 
-/// The options that select a video or an answer with comments.
+/// The options that select the video or answer whose comments are shown.
 struct CommentedOptions: ParsableArguments {
-    @Argument(help: "The video's key (provider:id) or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any of its URLs.")
     var video: String?
 
     @Option(help: ArgumentHelp("List the comments on this answer instead.", valueName: "id"))

@@ -5,14 +5,14 @@ internal import Tapedeck
 struct QueryDownloadsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "downloads",
-        abstract: "List a device's downloads, and what to evict to fit a budget.",
+        abstract: "List a device's downloads, and which of them to evict to fit a budget.",
         discussion: """
             EXAMPLE:
               storectl query downloads
               storectl query downloads --budget 1000000000 --current vimeo:7
             """)
 
-    @Argument(help: "Only these videos, if they are downloaded: keys or URLs.")
+    @Argument(help: "List only these videos, if they are downloaded: keys or URLs.")
     var videos: [String] = []
 
     @Option(help: ArgumentHelp("The device's name.", valueName: "name"))

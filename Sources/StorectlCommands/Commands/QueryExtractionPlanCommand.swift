@@ -19,24 +19,28 @@ struct QueryExtractionPlanCommand: ParsableCommand {
     var current = 0
 
     @Option(
-        help: "The kind of device, which decides how far to look ahead: 1, 2 or 5 videos.")
+        help: "The kind of device, which determines how many videos to look ahead: 1, 2 or 5.")
     var kind = DeviceKindArgument.phone
 
-    @Option(help: ArgumentHelp("The device whose downloads count.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp(
+            "The device whose downloads are taken into account.", valueName: "name"))
     var device = Downloads.defaultDevice
 
-    @Option(help: "The network state to plan for (default: what storectl network shows).")
+    @Option(help: "The network state to plan for (default: the state that storectl network shows).")
     var network: NetworkArgument?
 
     @Option(help: ArgumentHelp("The video that is being extracted.", valueName: "video"))
     var running: String?
 
-    @Option(help: ArgumentHelp("When that extraction started.", valueName: "time"))
+    @Option(
+        help: ArgumentHelp(
+            "The time at which the --running extraction started.", valueName: "time"))
     var since: String?
 
     @Option(
         help: ArgumentHelp(
-            "The validity in seconds of a content URL without an expiry time.",
+            "The number of seconds for which a content URL without an expiry time is valid.",
             valueName: "seconds"))
     var window = QueryLimits.extractionWindowSeconds
 

@@ -13,12 +13,12 @@ struct QueryExtractionsCommand: ParsableCommand {
               storectl query extractions
             """)
 
-    @Argument(help: "The videos: keys or URLs; none to list failed extractions.")
+    @Argument(help: "The videos, as keys or URLs (default: list failed extractions).")
     var videos: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "The validity in seconds of a content URL without an expiry time.",
+            "The number of seconds for which a content URL without an expiry time is valid.",
             valueName: "seconds"))
     var window = QueryLimits.extractionWindowSeconds
 

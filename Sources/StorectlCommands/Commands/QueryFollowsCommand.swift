@@ -43,12 +43,12 @@ struct QueryFollowsCommand: ParsableCommand {
     }
 }
 
-/// The options that select a user, and followers or followed users.
+/// The options that select a user, and either followers or followed users.
 struct FollowOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("The user's id.", valueName: "id"))
     var user: String
 
-    @Option(help: "List the user's followers, or the users that the user follows.")
+    @Option(help: "Whether to list the user's followers or the users that the user follows.")
     var direction = DirectionArgument.followers
 }
 

@@ -5,11 +5,12 @@ internal import Tapedeck
 struct QueryListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List a group of videos; pages go forwards and backwards.",
+        abstract: "List a group of videos, page by page in both directions.",
         discussion: """
-            Groups: timeline, favourites and watch-later, most recently shared first; likes, most recently \
-            liked first; popular and new, the videos that users submitted; and the lists of remotes: \
-            stream, personal-roll, dashboard/ID and roll/ID.
+            The groups timeline, favourites and watch-later show the most recently shared video \
+            first; the group likes shows the most recently liked video first. The groups popular \
+            and new contain the videos that users submitted. The groups stream, personal-roll, \
+            dashboard/ID and roll/ID are lists of remotes.
 
             EXAMPLE:
               storectl query list timeline --playable --newest 300
@@ -72,10 +73,11 @@ struct PartOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Only videos of the N most recent broadcasts; in other groups, the first N entries.",
+            "In timeline, favourites and watch-later, list only the videos of the N most recent"
+                + " broadcasts; in other groups, list only the first N entries.",
             valueName: "n"))
     var newest: Int?
 
-    @Flag(help: "Only videos known to be playable.")
+    @Flag(help: "List only videos known to be playable.")
     var playable = false
 }

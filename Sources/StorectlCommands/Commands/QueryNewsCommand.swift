@@ -7,8 +7,8 @@ struct QueryNewsCommand: ParsableCommand {
         commandName: "news",
         abstract: "Count new videos and comments since a log position.",
         discussion: """
-            Each answer contains the position to continue from. With --rule 2012, unplayable videos do \
-            not count.
+            Each report contains the position to pass to --since next time. With --rule 2012, \
+            unplayable videos are not counted.
 
             EXAMPLE:
               storectl query news --since 0
@@ -20,7 +20,7 @@ struct QueryNewsCommand: ParsableCommand {
             "The log position at your last check; 0 for everything.", valueName: "position"))
     var since: UInt64
 
-    @Option(help: "The counting rule: every share, or the 2012 app's rule.")
+    @Option(help: "The counting rule: count every share, or use the 2012 app's rule.")
     var rule = RuleArgument.default
 
     @Option(

@@ -12,7 +12,7 @@ struct QueryNowPlayingCommand: ParsableCommand {
               storectl query now-playing youtube:aqz-KE-bpKQ --json
             """)
 
-    @Argument(help: "Only devices that have this video: its key or any URL.")
+    @Argument(help: "List only devices that have this video loaded: its key or any of its URLs.")
     var video: String?
 
     @OptionGroup var now: NowOptions

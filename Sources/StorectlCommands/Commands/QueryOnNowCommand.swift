@@ -7,7 +7,7 @@ struct QueryOnNowCommand: ParsableCommand {
         commandName: "on-now",
         abstract: "List the episodes that are on now, earliest start first.",
         discussion: """
-            Episodes without a known start time or length are left out.
+            Episodes whose start time or length is unknown are not listed.
 
             EXAMPLE:
               storectl query on-now
@@ -42,7 +42,7 @@ struct QueryEndingSoonCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The number of seconds before its end from which an episode is listed.",
+            "List episodes that end within this many seconds.",
             valueName: "seconds"))
     var window = QueryLimits.endingSoonSeconds
 

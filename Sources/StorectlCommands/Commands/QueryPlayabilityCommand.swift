@@ -12,10 +12,10 @@ struct QueryPlayabilityCommand: ParsableCommand {
               storectl query playability --state due --json
             """)
 
-    @Argument(help: "The videos to check: keys or URLs; none to list videos.")
+    @Argument(help: "The videos, as keys or URLs (default: list all videos in the given --state).")
     var videos: [String] = []
 
-    @Option(help: "Only videos in this state.")
+    @Option(help: "List only videos in this state.")
     var state = StateArgument.all
 
     @OptionGroup var now: NowOptions
@@ -24,7 +24,7 @@ struct QueryPlayabilityCommand: ParsableCommand {
 
     func validate() throws {
         guard videos.isEmpty || state == .all else {
-            throw ValidationError("--state cannot be combined with VIDEOs")
+            throw ValidationError("--state cannot be combined with videos")
         }
     }
 

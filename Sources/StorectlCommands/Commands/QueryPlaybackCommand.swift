@@ -12,7 +12,7 @@ struct QueryPlaybackCommand: ParsableCommand {
               storectl query playback youtube:aqz-KE-bpKQ --json
             """)
 
-    @Argument(help: "The videos: keys or URLs; none to list those in progress.")
+    @Argument(help: "The videos, as keys or URLs (default: list the videos in progress).")
     var videos: [String] = []
 
     @OptionGroup var page: PageOptions

@@ -7,7 +7,7 @@ struct QueryQuestionsCommand: ParsableCommand {
         commandName: "questions",
         abstract: "List unanswered questions, newest first.",
         discussion: """
-            Questions asked here that no remote shows yet come first.
+            Your own questions that no remote shows yet come first.
 
             EXAMPLE:
               storectl query questions --mine
@@ -49,10 +49,10 @@ struct QueryQuestionsCommand: ParsableCommand {
 
 /// The options that select questions.
 struct QuestionOptions: ParsableArguments {
-    @Flag(help: "Only questions addressed to you.")
+    @Flag(help: "List only questions addressed to you.")
     var mine = false
 
-    @Option(help: ArgumentHelp("Only questions addressed to this user.", valueName: "user"))
+    @Option(help: ArgumentHelp("List only questions addressed to this user.", valueName: "user"))
     var to: String?
 
     @Flag(help: "Include answered questions.")

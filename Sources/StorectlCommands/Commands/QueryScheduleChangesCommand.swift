@@ -5,11 +5,11 @@ internal import Tapedeck
 struct QueryScheduleChangesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule-changes",
-        abstract: "List what changed in schedules after a log position.",
+        abstract: "List schedule changes after a log position.",
         discussion: """
-            An episode is added, rescheduled, cancelled (missing from a complete listing, see storectl \
-            ingest --date) or changed in other details. Each answer contains the position to continue \
-            from.
+            An episode is added, rescheduled, cancelled (missing from a complete listing, see \
+            storectl ingest --date) or changed in other details. Each report contains the position \
+            to pass to --after next time.
 
             EXAMPLE:
               storectl query schedule-changes --after 0
@@ -18,7 +18,7 @@ struct QueryScheduleChangesCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The \"head\" of the previous answer; 0 for all changes.", valueName: "position"))
+            "The \"head\" value of the previous report; 0 for all changes.", valueName: "position"))
     var after: UInt64
 
     @Option(

@@ -7,9 +7,9 @@ struct QueryScheduleCommand: ParsableCommand {
         commandName: "schedule",
         abstract: "List the episodes of a week, Monday to Sunday.",
         discussion: """
-            Days are calendar days in each channel's time zone, or in UTC if its country is unknown. \
-            Without --week, the week is the one that contains --now in the time zone of most of these \
-            channels.
+            Days are calendar days in each channel's time zone, or in UTC if the time zone is \
+            unknown. Without --week, the command lists the week that contains --now in the time \
+            zone of most of the selected channels.
 
             EXAMPLE:
               storectl query schedule --week 2019-07-11
@@ -38,7 +38,7 @@ struct QueryScheduleCommand: ParsableCommand {
         if let week, CalendarDay(week) == nil {
             throw CommandError(
                 .invalidTime, "--week: \"\(week.prefix(40))\" is not a date",
-                hint: "write YYYY-MM-DD, such as 2019-07-11")
+                hint: "use the format YYYY-MM-DD, such as 2019-07-11")
         }
         let projections = VideoProjections.standard
         let schedule = try options.query(projections, projections.ofSchedules) {

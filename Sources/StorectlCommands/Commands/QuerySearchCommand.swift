@@ -7,10 +7,11 @@ struct QuerySearchCommand: ParsableCommand {
         commandName: "search",
         abstract: "Search videos, shows, users, questions and comments.",
         discussion: """
-            All words must match, ignoring case and accents; the last one may be a prefix. Matches in \
-            titles and names come first, then in sharers, owners and networks, then in comments; among \
-            these, whole words before prefixes, newer before older. All titles of a video are searched; \
-            chats are not. The first search builds the index, which is kept.
+            All words must match, ignoring case and accents; the last word may be a prefix. \
+            Matches in titles and names come first, then matches in sharers, owners and networks, \
+            then matches in comments. Within each group, whole words come before prefixes, and \
+            newer entries before older ones. All titles of a video are searched; chats are not. \
+            The first search builds the index, which is then kept up to date.
 
             EXAMPLE:
               storectl query search big bu
@@ -23,7 +24,7 @@ struct QuerySearchCommand: ParsableCommand {
 
     func run() throws {
         let text = searched.joined
-        // Refuses invalid words before an index is built for them.
+        // Rejects invalid words before the index is built.
         try SearchLimits.check(text)
         let projections = VideoProjections.standard
         let scope = searched.scope?.scope
@@ -49,7 +50,7 @@ struct SearchOptions: ParsableArguments {
     @Option(name: .customLong("in"), help: "The kind of entry to search for (default: all kinds).")
     var scope: ScopeArgument?
 
-    /// The words as one text.
+    /// The words as one string.
     var joined: String { text.joined(separator: " ") }
 }
 

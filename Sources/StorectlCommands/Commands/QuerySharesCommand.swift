@@ -45,7 +45,7 @@ struct QueryRecipientsCommand: ParsableCommand {
               storectl query recipients ad
             """)
 
-    @Argument(help: "Only addresses that start with this.")
+    @Argument(help: "List only addresses that start with this prefix.")
     var prefix = ""
 
     @Option(help: ArgumentHelp("The maximum number of entries, 1 to 500.", valueName: "n"))

@@ -24,8 +24,8 @@ struct QueryShowCommand: ParsableCommand {
         try options.print(JSON(encoding: show)) { text in
             if show.name == nil {
                 text.remark(
-                    "show \(show.id) itself is unknown, only the parts below;"
-                        + " storectl ingest tvmaze/show FILE adds it")
+                    "only the parts below are known of show \(show.id);"
+                        + " storectl ingest tvmaze/show FILE adds the rest")
             }
             text.fields([
                 ("name", show.name ?? "-"), ("network", show.network ?? "-"),

@@ -15,13 +15,15 @@ struct QueryStatisticsCommand: ParsableCommand {
             """)
 
     @Option(
-        help: ArgumentHelp("The first day (default: 13 days before the last).", valueName: "date"))
+        help: ArgumentHelp(
+            "The first day (default: 13 days before the last day).", valueName: "date"))
     var from: String?
 
     @Option(help: ArgumentHelp("The last day (default: today).", valueName: "date"))
     var through: String?
 
-    @Option(help: ArgumentHelp("The time zone in which days begin.", valueName: "name"))
+    @Option(
+        help: ArgumentHelp("The time zone that determines when a day begins.", valueName: "name"))
     var timeZone = "UTC"
 
     @OptionGroup var now: NowOptions

@@ -15,7 +15,7 @@ struct QueryUsersCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("Only users whose name contains this text.", valueName: "name"))
+        help: ArgumentHelp("List only users whose name contains this text.", valueName: "name"))
     var text = ""
 
     @OptionGroup var page: PageOptions

@@ -8,8 +8,9 @@ struct RemoteCommand: ParsableCommand {
         commandName: "remote",
         abstract: "Manage the store's connections to remote systems.",
         discussion: """
-            Remotes are recorded in the log, so devices that sync have the same ones; each device \
-            logs in separately. Systems: \(Connectors.systems.joined(separator: ", ")).
+            Remotes are recorded in the log, so devices that sync with each other have the same \
+            remotes. Each device logs in separately. Systems: \
+            \(Connectors.systems.joined(separator: ", ")).
 
             EXAMPLE:
               storectl remote add home shelby https://api.example.org
@@ -26,13 +27,14 @@ struct RemoteCommand: ParsableCommand {
 struct RemoteAddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Connect the store to an account at a remote system.",
+        abstract: "Connect the store to an account on a remote system.",
         discussion: """
-            A store has one account per system. Adding the same name again changes its URL and \
-            requires a new login. Nothing is sent yet. A Shelby URL that ends in /v1 uses the API of \
-            2012 to 2014, any other the v2 API. For TVmaze, --schedule selects which of this week's \
-            schedules to read: a country code, web for the web channels of all countries, or web-US \
-            for the web channels of one country. TVmaze needs no login, and BirdTube needs none for \
+            A store has one account per system. Adding a remote again under the same name changes \
+            its URL and requires a new login. The remote is not contacted yet. A Shelby URL that \
+            ends in /v1 uses the 2012–2014 API; any other URL uses the v2 API. For TVmaze, \
+            --schedule selects which of this week's schedules to read: a country code for the \
+            networks of that country, web for the web channels of all countries, or web-US for the \
+            web channels of one country. TVmaze needs no login, and BirdTube needs none for \
             reading.
 
             EXAMPLE:
@@ -89,7 +91,7 @@ struct RemoteListCommand: ParsableCommand {
         commandName: "list",
         abstract: "List the remotes and the state of their syncs.",
         discussion: """
-            Reads the store only; no remote is contacted.
+            Only the store is read; no remote is contacted.
 
             EXAMPLE:
               storectl remote list
@@ -124,8 +126,9 @@ struct RemoteRemoveCommand: ParsableCommand {
         abstract: "Remove a connection on all devices; recorded events stay.",
         discussion: """
             Deletes this device's login. Undelivered intents stay undelivered unless the remote is \
-            added again. Asks for confirmation; without a terminal, --yes is required. With the URL of \
-            a sync server, only this store forgets the server.
+            added again. Asks for confirmation; without a terminal, --yes is required. If NAME is \
+            the URL of a sync server, this store forgets the server, and other devices are not \
+            affected.
 
             EXAMPLE:
               storectl remote remove home
@@ -153,7 +156,7 @@ struct RemoteRemoveCommand: ParsableCommand {
                 would: "remove the connection to \(name) on all devices"
                     + (left > 0 ? " and leave \(Figures.count(left, "intent")) undelivered" : ""),
                 hint: left > 0
-                    ? "to deliver first, run storectl sync \(name)"
+                    ? "to deliver them first, run storectl sync \(name)"
                     : "storectl remote list lists the remotes")
             try remotes.remove(name)
             return left
@@ -165,8 +168,8 @@ struct RemoteRemoveCommand: ParsableCommand {
             text.line("removed \(name)")
             if undelivered > 0 {
                 text.line(
-                    "\(Figures.count(undelivered, "intent")) undelivered, unless it is added again"
-                )
+                    "\(Figures.count(undelivered, "intent")) will not be delivered unless the remote is"
+                        + " added again")
             }
         }
     }
@@ -182,7 +185,7 @@ struct RemoteRemoveCommand: ParsableCommand {
             }
             try Consent.require(
                 yes, would: "forget the server \(name)",
-                hint: "the next sync with it starts over and loses nothing")
+                hint: "the next sync with the server starts from the beginning and loses nothing")
             _ = try SyncStatus.forget(server: name, in: log)
             return status.undelivered
         }

@@ -7,10 +7,11 @@ struct ReplayCommand: ParsableCommand {
         commandName: "replay",
         abstract: "Rebuild projections from the log.",
         discussion: """
-            New tables are built next to the live ones, which serve until they are replaced. --verify \
-            only compares, and exits with 3 if there is a difference. --until builds the state as of a \
-            log position or a time, reports it and discards it; receipts count as known today. --diff \
-            lists the rows that another choice of --winner or --rule would change.
+            New tables are built next to the live tables, which stay in use until they are \
+            replaced. --verify only compares a new build with the live tables, and exits with 3 if \
+            they differ. --until builds the state as of a log position or a time, reports it, and \
+            discards it; receipts count as they are known today. --diff lists the rows that \
+            another choice of --winner or --rule would change.
 
             Projections: \(ShippedProjections.names.joined(separator: ", ")).
 
@@ -73,13 +74,14 @@ struct ReplayCommand: ParsableCommand {
             CommandError(
                 .checkFailed,
                 "\($0.projection): \($0.part) of \($0.key): \($0.what)",
-                hint: "storectl replay \($0.projection) rebuilds it; please report this bug")
+                hint: "storectl replay \($0.projection) rebuilds the projection;"
+                    + " please report this bug")
         }
         try options.print(report.json(error: difference)) { report.write(&$0) }
         if let difference { throw ReportedFailure(.checkFailed, difference) }
     }
 
-    /// Verifies also the projections that the store keeps for other choices of parameters.
+    /// Also verifies the projections that the store keeps for other choices of parameters.
     private func verifyOthers(_ report: inout ReplayReport) throws {
         func form(_ projection: any Projection) -> [String] {
             [projection.name, projection.parameters]
@@ -152,7 +154,7 @@ private struct ReplayReport {
     private(set) var peakMemoryBytes: Int
     /// The differences from the live tables; nil without `--verify`.
     private(set) var differences: [ViewsDifference]?
-    /// The projections for other choices of parameters, each with its parameters.
+    /// The reports of projections for other choices of parameters, each with its parameters.
     private(set) var others: [(parameters: String, projection: ProjectionReport)] = []
     /// The rows that other parameters change; nil without `--diff`.
     let changes: [(projection: any Projection, row: RowDifference)]?

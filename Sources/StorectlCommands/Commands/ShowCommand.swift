@@ -86,7 +86,10 @@ private struct ShownEvent {
         for receipt in receipts {
             let outcome = receipt.outcome.isRefused ? "refused" : "accepted"
             fields.append(
-                ("receipt", "\(outcome) by \(receipt.lineage) as \(receipt.serverPosition)"))
+                (
+                    "receipt",
+                    "\(outcome) by \(receipt.lineage) at position \(receipt.serverPosition)"
+                ))
         }
         return fields
     }

@@ -9,10 +9,10 @@ struct SimulateCommand: AsyncParsableCommand {
         commandName: "simulate",
         abstract: "Run a simulated remote system on this machine.",
         discussion: """
-            The system is shelby (API v2 at /v2, v1 at /v1), tvmaze, whale or birdtube. The simulator \
-            behaves as the real system is known to, listens on 127.0.0.1 only, keeps its data in memory \
-            and has a sample account. With --journal it resumes where it stopped, even after kill -9. \
-            Stop it with SIGTERM or SIGINT.
+            The system is shelby (API v2 at /v2, v1 at /v1), tvmaze, whale or birdtube. The \
+            simulator imitates the known behaviour of the real system, listens on 127.0.0.1 only, \
+            keeps its data in memory, and has a sample account. With --journal, it resumes where \
+            it stopped, even after kill -9. Stop it with SIGTERM or SIGINT.
 
             EXAMPLE:
               storectl simulate whale
@@ -38,7 +38,7 @@ struct SimulateCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Record requests in this file, and replay it at startup to resume.",
+            "Record requests in this file, and replay them at startup to resume.",
             valueName: "path"), completion: .file())
     var journal: String?
 
@@ -82,7 +82,7 @@ struct SimulateCommand: AsyncParsableCommand {
         try await server.run()
     }
 
-    /// Throws `CommandError` if the arguments differ from those with which the journal was started.
+    /// Throws `CommandError` if the arguments do not match the arguments that started the journal.
     private func checkGoesOn(from beginning: SimulatorJournal.Beginning) throws {
         guard beginning.system == system, seed ?? beginning.seed == beginning.seed,
             beginning.isAdverse || !adversary

@@ -7,9 +7,9 @@ internal import TapedeckConnectors
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "Show what a store contains and how current its projections are.",
+        abstract: "Show what a store contains and how up to date its projections are.",
         discussion: """
-            A projection without figures is not built yet; it is built when first used.
+            A projection without numbers is not built yet; it is built on first use.
 
             EXAMPLE:
               storectl status

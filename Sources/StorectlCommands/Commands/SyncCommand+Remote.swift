@@ -41,7 +41,7 @@ extension SyncCommand {
         try report(SyncOutcome(done), isPreview: false)
     }
 
-    /// Makes the checks that need no network; with `--dry-run`, returns a preview of the sync.
+    /// Performs the checks that need no network; with `--dry-run`, returns a preview of the sync.
     private func prepare(
         _ store: TapedeckStore, _ remotes: StoreRemotes
     ) throws -> RemoteReport? {
@@ -58,11 +58,11 @@ extension SyncCommand {
 }
 
 extension RemoteReport {
-    /// Counts a delivery that a sync would send, or lists one that it would not.
+    /// Counts a delivery that a sync would send; lists a delivery that it would not send.
     fileprivate mutating func preview(_ delivery: RemoteDelivery) {
         let event = delivery.event.id
         switch delivery.state {
-        // If a sent request had no response, a sync checks its outcome and repeats it if needed.
+        // If a request received no response, a sync checks its outcome and repeats it if needed.
         case .queued, .sent: pushed += 1
         case .refused(let code, let message): refused.append((event, code, message))
         case .waiting(let reason, let message, let until):
@@ -87,8 +87,8 @@ extension Interruption {
 
 /// Shows the progress of a sync with a remote.
 ///
-/// It shows counts while the sync runs. A live sync also prints a line whenever nothing is left to
-/// do, or when it waits.
+/// It shows counts while the sync runs. A live sync also prints a line whenever it has nothing left
+/// to do or has to wait.
 private final class RemotePrinter: Sendable {
     private let remotes: StoreRemotes
     private let name: String
@@ -114,7 +114,7 @@ private final class RemotePrinter: Sendable {
         }
     }
 
-    /// Prints a line when nothing is left to do now; the outbox shows whether everything is
+    /// Prints a line when nothing is left to do now; the outbox determines whether everything is
     /// delivered.
     private func settled(_ report: RemoteReport) {
         var (undelivered, ended) = (0, 0)
@@ -124,7 +124,7 @@ private final class RemotePrinter: Sendable {
                 return true
             }
         } catch {
-            // The sync itself meets the same error and reports it.
+            // The sync itself encounters the same error and reports it.
             return
         }
         let isAllDone = undelivered == 0 && ended == 0

@@ -8,10 +8,11 @@ struct SyncCommand: AsyncParsableCommand {
         commandName: "sync",
         abstract: "Sync a store with a server or a remote.",
         discussion: """
-            A target with :// is a sync server: pushes the events that it lacks and pulls the events \
-            that this store lacks. Any other target is the name of a remote (storectl remote): reads \
-            its facts and delivers your intents. A sync can be interrupted at any point and repeated. \
-            --watch stays connected and follows changes on both sides until it is interrupted.
+            A target that contains :// is a sync server. The command pushes the events that the \
+            server lacks and pulls the events that this store lacks. Any other target is the name \
+            of a remote (see storectl remote). The command reads the remote's facts and delivers \
+            your intents. A sync can be interrupted at any point and repeated. --watch stays \
+            connected and follows changes on both sides until it is interrupted.
 
             EXAMPLE:
               storectl sync http://127.0.0.1:8737 --token-file token
@@ -31,7 +32,7 @@ struct SyncCommand: AsyncParsableCommand {
     @Flag(help: "Report what a sync would do, without doing it; remotes are not contacted.")
     var dryRun = false
 
-    @Flag(help: "Read a remote's pages even if they are still fresh by its Cache-Control.")
+    @Flag(help: "Read a remote's pages even if they are still fresh according to Cache-Control.")
     var refresh = false
 
     @Option(
@@ -59,7 +60,8 @@ struct SyncCommand: AsyncParsableCommand {
             log, server: target,
             options: SyncEngine.Options(
                 isLive: watch, failuresMax: watch ? 0 : 3,
-                // The user is watching, so a server that is back must be noticed soon.
+                // The user is watching, so a server that becomes available again must be noticed
+                // soon.
                 backoffMax: watch ? 4_000 : 30_000)
         ) { token.current }
         if dryRun { return try await preview(engine, token) }
@@ -90,7 +92,7 @@ struct SyncCommand: AsyncParsableCommand {
             throw CommandError(
                 .unauthorized, "no token was given",
                 hint:
-                    "name its file with --token-file; storectl serve prints the file's path"
+                    "name the token's file with --token-file; storectl serve prints its path"
             )
         }
         return try TokenSource(named)
@@ -106,7 +108,7 @@ struct SyncCommand: AsyncParsableCommand {
 }
 
 extension Interruption {
-    /// Stops an engine in an orderly way at the first signal.
+    /// Stops an engine cleanly at the first signal.
     fileprivate static func stopping(_ engine: SyncEngine) -> Task<Void, Never> {
         remember()
         return Task {
@@ -120,8 +122,8 @@ extension Interruption {
 
 /// Shows the progress of a sync with a server.
 ///
-/// It shows a bar for a backlog. A live sync also prints a line whenever everything is delivered,
-/// or when it waits.
+/// It shows a progress bar while there is a backlog. A live sync also prints a line whenever
+/// everything is delivered or the sync has to wait.
 private final class SyncPrinter: Sendable {
     private let isLive: Bool
     private let lines: LiveLines

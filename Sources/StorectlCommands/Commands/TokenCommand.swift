@@ -9,8 +9,9 @@ struct TokenCommand: ParsableCommand {
         commandName: "token",
         abstract: "Create, list and revoke the tokens of a sync server.",
         discussion: """
-            A token opens one space of a server, which may be running. Only a hash is stored, so a \
-            token is shown once, when it is created.
+            A token grants access to one space of a server. These commands work even while the \
+            server is running. Only a hash of a token is stored, so a token is shown only when it \
+            is created.
 
             EXAMPLE:
               storectl token create phone --to phone.token
@@ -22,7 +23,7 @@ struct TokenCommand: ParsableCommand {
         ])
 }
 
-/// The options of the commands on tokens.
+/// The options of the token commands.
 struct ServerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -61,7 +62,7 @@ struct TokenCreateCommand: ParsableCommand {
     @Argument(help: "A name for the token, shown in the list.")
     var name: String
 
-    @Option(help: "The space that the token opens; created if it does not exist.")
+    @Option(help: "The space that the token grants access to; it is created if it does not exist.")
     var space = "default"
 
     @Option(

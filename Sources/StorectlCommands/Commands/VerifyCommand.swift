@@ -4,8 +4,8 @@ internal import Tapedeck
 
 /// `storectl verify`.
 ///
-/// The check runs in a separate process, because reading a page with unforeseen damage may crash
-/// it. This process then reports the crash.
+/// The check runs in a child process, which may crash when it reads a damaged page. The parent
+/// process then reports the crash.
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
@@ -18,7 +18,7 @@ struct VerifyCommand: ParsableCommand {
               storectl verify --json
             """)
 
-    @Flag(help: "Check in this process; damage may then crash it.")
+    @Flag(help: "Run the check in this process, which damaged files may crash.")
     var inProcess = false
 
     @OptionGroup var options: StoreOptions
@@ -87,7 +87,7 @@ struct VerifyCommand: ParsableCommand {
     private static func write(_ report: VerifyReport, seconds: Double, _ text: inout TextReport) {
         text.line(
             (report.isIntact ? "intact" : "damaged")
-                + ": \(Figures.count(report.events, "event")) of"
+                + ": \(Figures.count(report.events, "event")) from"
                 + " \(Figures.count(report.origins, "origin")),"
                 + " \(Figures.count(report.pages, "page")),"
                 + " \(Figures.grouped(report.entries)) index entries,"
@@ -114,10 +114,10 @@ struct VerifyCommand: ParsableCommand {
         child.executableURL = try VerifyCommand.ownExecutable()
         child.arguments =
             ["verify", "--in-process", "--store", directory] + (options.json ? ["--json"] : [])
-        // This process reports a crash itself.
+        // The parent process reports a crash itself.
         child.environment = ProcessInfo.processInfo.environment.merging(
             ["SWIFT_BACKTRACE": "enable=no"]) { $1 }
-        // A signal to this process is passed on to the check.
+        // A signal to the parent process is passed on to the check.
         Interruption.remember()
         do {
             try child.run()

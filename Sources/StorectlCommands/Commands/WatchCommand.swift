@@ -8,19 +8,21 @@ struct WatchCommand: ParsableCommand {
         commandName: "watch",
         abstract: "Print a list, then each change as it happens.",
         discussion: """
-            Includes changes by other processes. The first lines are the current list. Then each line is \
-            a change: + inserts an entry at an index, - removes one, > moves one, = updates one. Apply \
-            them in order: each index refers to the list after the changes before it. Stop with Ctrl-C.
+            The first lines are the current list. Each later line is a change, including changes \
+            by other processes: + inserts an entry at an index, - removes an entry, > moves an \
+            entry, and = updates an entry. Apply the changes in order, because each index refers \
+            to the list after the preceding changes. Stop with Ctrl-C.
 
-            Lines that start with ~ report the state of the list: loading while its tables are built; \
-            failed if it cannot be read, shows a frozen key, or waits for a remote, with the time of the \
-            next attempt; current when no failure is left. The list keeps its entries meanwhile.
+            Lines that start with ~ report the state of the list, which keeps its entries \
+            meanwhile. They contain loading while the list's tables are built; failed if the list \
+            cannot be read, shows a frozen key, or waits for a remote; and current when no failure \
+            remains. A line with failed ends with the time of the next attempt, if that is known.
 
-            Queries without a stable order cannot be watched: show, user, extraction-plan, statistics, \
-            news, schedule-changes, and playability, playback, queue, extractions and downloads for \
-            named videos. Neither can later pages (--cursor, chat --before), a fixed time (--now, \
-            --as-of), a budget (downloads --budget) or blocked chat messages. To watch users by name, \
-            use watch search --in users.
+            Queries without a stable order cannot be watched: show, user, extraction-plan, \
+            statistics, news, schedule-changes, and playability, playback, queue, extractions and \
+            downloads for named videos. The options for later pages (--cursor, chat --before), a \
+            fixed time (--now, --as-of), a budget (downloads --budget) and blocked chat messages \
+            are not available either. To watch users by name, use watch search --in users.
 
             EXAMPLE:
               storectl watch list timeline
@@ -137,7 +139,7 @@ struct WatchSubmissionsCommand: ParsableCommand {
     }
 }
 
-/// The options that control how a list is watched, and its length.
+/// The options that control how a list is watched and how many entries it has.
 struct WatchOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
@@ -179,7 +181,7 @@ struct WatchOptions: ParsableArguments {
 struct FollowingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Stop after this many updates. The initial list counts as one, loading progress does not.",
+            "Stop after this many updates. The initial list counts as one; loading progress does not count.",
             valueName: "n"))
     var updates: Int?
 
@@ -187,7 +189,8 @@ struct FollowingOptions: ParsableArguments {
         if let updates, updates < 1 { throw ValidationError("--updates must be 1 or more") }
     }
 
-    /// Prints a list and its changes until a signal, a closed pipe or `updates` ends it.
+    /// Prints a list and its changes until a signal, a closed pipe or the `updates` limit ends the
+    /// command.
     ///
     /// - Parameters:
     ///   - cells: Returns the columns that describe an entry in text.
@@ -207,7 +210,7 @@ struct FollowingOptions: ParsableArguments {
                     let update = try loop.look {
                         Interruption.isRequested || StandardOutput.isClosed
                     } loading: {
-                        // `look` notices a closed pipe.
+                        // A failed write is ignored, because `look` notices a closed pipe.
                         try? lines.say($0)
                     }
                     if let update {

@@ -7,7 +7,7 @@ struct WatchScheduleCommand: ParsableCommand {
         commandName: "schedule",
         abstract: "Watch the episodes of a week; see query schedule.",
         discussion: """
-            Without --week, the list moves on to the next week when it begins.
+            Without --week, the list switches to the next week when that week begins.
 
             EXAMPLE:
               storectl watch schedule
@@ -73,7 +73,7 @@ struct WatchEndingSoonCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The number of seconds before its end from which an episode is listed.",
+            "List episodes that end within this many seconds.",
             valueName: "seconds"))
     var window = QueryLimits.endingSoonSeconds
 

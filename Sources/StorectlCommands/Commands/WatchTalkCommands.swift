@@ -39,7 +39,7 @@ struct WatchChatCommand: ParsableCommand {
               storectl watch chat youtube:aqz-KE-bpKQ
             """)
 
-    @Argument(help: "The video's key (provider:id) or any URL of it.")
+    @Argument(help: "The video's key (provider:id) or any of its URLs.")
     var video: String
 
     @OptionGroup var watching: WatchOptions
@@ -82,8 +82,8 @@ struct WatchQuestionsCommand: ParsableCommand {
         commandName: "questions",
         abstract: "Watch questions; see query questions.",
         discussion: """
-            With --to or --mine, only questions that a remote shows are listed. With --mine, the list is \
-            empty while you are not signed in, and a line with ~ reports that.
+            With --to or --mine, only questions that a remote shows are listed. With --mine, the \
+            list is empty while you are not signed in, and a line that starts with ~ reports this.
 
             EXAMPLE:
               storectl watch questions --mine

@@ -120,7 +120,7 @@ struct WatchRecipientsCommand: ParsableCommand {
               storectl watch recipients ad
             """)
 
-    @Argument(help: "Only addresses that start with this.")
+    @Argument(help: "List only addresses that start with this prefix.")
     var prefix = ""
 
     @OptionGroup var watching: WatchOptions
@@ -157,13 +157,13 @@ struct WatchAccountsCommand: ParsableCommand {
 struct WatchPlayabilityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "playability",
-        abstract: "Watch which videos are playable as time passes; see query playability.",
+        abstract: "Watch the playability of videos; see query playability.",
         discussion: """
             EXAMPLE:
               storectl watch playability --state due
             """)
 
-    @Option(help: "Only videos in this state.")
+    @Option(help: "List only videos in this state.")
     var state = StateArgument.all
 
     @OptionGroup var watching: WatchOptions
@@ -188,7 +188,7 @@ struct WatchExtractionsCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The validity in seconds of a content URL without an expiry time.",
+            "The number of seconds for which a content URL without an expiry time is valid.",
             valueName: "seconds"))
     var window = QueryLimits.extractionWindowSeconds
 
@@ -209,14 +209,15 @@ struct WatchNowPlayingCommand: ParsableCommand {
         commandName: "now-playing",
         abstract: "Watch what each device is playing; see query now-playing.",
         discussion: """
-            Every report of a device is printed; the current position follows from the report.
+            Every report from a device is printed. The current position has to be computed from \
+            the latest report.
 
             EXAMPLE:
               storectl watch now-playing
               storectl watch now-playing youtube:aqz-KE-bpKQ --json
             """)
 
-    @Argument(help: "Only devices that have this video: its key or any URL.")
+    @Argument(help: "List only devices that have this video loaded: its key or any of its URLs.")
     var video: String?
 
     @OptionGroup var watching: WatchOptions

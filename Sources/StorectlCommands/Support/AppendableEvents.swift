@@ -2,7 +2,7 @@ internal import Tapedeck
 
 /// The events that a user may append; some types are recorded only by commands.
 enum AppendableEvents {
-    /// The commands that record the other types, and hints on how to call them.
+    /// The commands that record the remaining types, and hints on how to call them.
     private static let commands: [String: (command: String, hint: String)] = [
         "RemoteAdded": ("storectl remote add", "storectl remote add NAME SYSTEM URL"),
         "RemoteRemoved": ("storectl remote remove", "storectl remote remove NAME"),
@@ -16,7 +16,7 @@ enum AppendableEvents {
 
     /// Creates a proposal; see `EventCatalogue.proposal`.
     ///
-    /// - Throws: `ModelError`, with `.unknownType` also for types that only commands record.
+    /// - Throws: `ModelError`; its code is `.unknownType` also for types that only commands record.
     static func proposal(
         type: String, json: [UInt8], atMilliseconds: UInt64?
     ) throws(ModelError) -> ProposedEvent {

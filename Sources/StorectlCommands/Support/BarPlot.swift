@@ -1,15 +1,15 @@
-/// A bar chart of text, with one bar per line.
+/// A bar chart in text form, with one bar per line.
 struct BarPlot {
     private var bars: [(name: String, value: Double, label: String)] = []
 
-    /// Adds a bar, which is followed by its label.
+    /// Adds a bar that is followed by a label.
     mutating func add(_ name: String, _ value: Double, _ label: String) {
         bars.append((name, value, label))
     }
 
     /// Returns the lines of the chart, with bars drawn to an eighth of a column.
     ///
-    /// The longest bar fills the columns that names and labels leave free.
+    /// The longest bar fills the space that names and labels leave free.
     func lines(width: Int) -> [String] {
         let names = bars.map { DisplayWidth.of($0.name) }.max() ?? 0
         let labels = bars.map { DisplayWidth.of($0.label) }.max() ?? 0

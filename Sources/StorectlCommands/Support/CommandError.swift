@@ -14,7 +14,8 @@ struct CommandError: CodedError {
         self.cause = cause
     }
 
-    /// Wraps any error; one without a code is a bug in this program and becomes `.internalError`.
+    /// Wraps any error; an error without a code is a bug in this program and becomes
+    /// `.internalError`.
     init(_ error: any Error) {
         switch error {
         case let error as CommandError: self = error
@@ -25,7 +26,8 @@ struct CommandError: CodedError {
         }
     }
 
-    /// Returns the error with a text added to its message, such as the work done before it.
+    /// Returns the error with text appended to its message, such as a note on the work already
+    /// done.
     func adding(_ text: String) -> CommandError {
         CommandError(code, "\(message); \(text)", hint: hint, cause: cause)
     }
@@ -35,7 +37,7 @@ struct CommandError: CodedError {
 struct ReportedFailure: Error {
     /// The exit code.
     let exit: ExitClass
-    /// The error to print to stderr; nil for none.
+    /// The error to print to stderr; nil if there is none.
     let error: CommandError?
 
     init(_ exit: ExitClass, _ error: CommandError? = nil) {

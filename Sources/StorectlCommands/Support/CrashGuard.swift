@@ -4,12 +4,12 @@ internal import TapedeckModel
 /// Reports a crash caused by a store's damaged files as an error.
 ///
 /// LMDB maps its file into memory. If a page's structure is damaged, or the disk cannot read a
-/// page, the system sends a signal during the read. The program cannot continue from there: it
-/// reports the damage and exits with the code for damage. It writes nothing to the store, so the
-/// damage does not get worse.
+/// page, the system sends a signal during the read. The program cannot continue after such a
+/// signal, so it reports the damage and exits with the code for damage. It writes nothing to the
+/// store, so the damage does not get worse.
 enum CrashGuard {
-    // Both texts are set once, before the handler is installed. The handler only writes them and
-    // exits, since a signal handler may do little else.
+    // Both buffers are set once, before the handler is installed. The handler only writes them and
+    // exits, because a signal handler may do little else.
     private nonisolated(unsafe) static var diagnosis = UnsafeMutableRawBufferPointer(
         start: nil, count: 0)
     private nonisolated(unsafe) static var document = UnsafeMutableRawBufferPointer(

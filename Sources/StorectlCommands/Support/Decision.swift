@@ -1,6 +1,6 @@
 internal import Tapedeck
 
-/// Runs the commands of `storectl do` as an app does, through `store.decide`.
+/// Runs the commands of `storectl do` through `store.decide`, as an app does.
 extension StoreOptions {
     /// Records the events that `decision` returns and prints a report.
     ///

@@ -1,5 +1,5 @@
-// The contents of a demo store. Events are appended in this order. Add new ones at the end, since
-// examples refer to log positions.
+// The contents of a demo store. Events are appended in this order. Add new events at the end,
+// because examples refer to log positions.
 extension DemoStore {
     /// At least one event of every type, and data for every query.
     static var samples: [Sample] {

@@ -1,9 +1,9 @@
 internal import Tapedeck
 
-/// Sample activity, and the mark of stores that contain it.
+/// Sample activity, and the mark that identifies stores with sample activity.
 ///
-/// The mark is a tag on each sample, so every backup, copy and export contains it. A command that
-/// syncs must check `isMarked` first, because samples must not reach other devices.
+/// The mark is a tag on each sample event, so every backup, copy and export contains it. A command
+/// that syncs must check `isMarked` first, because samples must not reach other devices.
 enum DemoStore {
     /// A sample event: its type, the time at which it happened, and its payload as JSON.
     typealias Sample = (type: String, at: String, payload: String)

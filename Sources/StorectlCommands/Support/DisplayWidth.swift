@@ -1,4 +1,4 @@
-/// The number of terminal columns that a text occupies.
+/// The number of terminal columns that a string occupies.
 enum DisplayWidth {
     static func of(_ text: String) -> Int {
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return text.utf8.count }
@@ -34,7 +34,7 @@ enum DisplayWidth {
         return lines + [line]
     }
 
-    /// Returns 2 for East Asian wide characters and emoji, else 1.
+    /// Returns 2 for East Asian wide characters and emoji, and 1 for other characters.
     private static func of(_ character: Character) -> Int {
         guard let first = character.unicodeScalars.first else { return 0 }
         switch first.value {

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// An event that the user names by its id or its position.
+/// An event that the user identifies by id or position.
 struct EventArgument: ParsableArguments {
     @Argument(
         help: ArgumentHelp(
@@ -10,13 +10,13 @@ struct EventArgument: ParsableArguments {
 
     /// Returns the event.
     ///
-    /// - Throws: `CommandError`: `.usage` if the text is neither an id nor a position, `.notFound`
-    ///   if the store does not contain the event.
+    /// - Throws: `CommandError` with `.usage` if the argument is neither an id nor a position, or
+    ///   with `.notFound` if the store does not contain the event.
     func find(in log: EventLog) throws -> EventEnvelope {
         try EventArgument.find(text, in: log)
     }
 
-    /// Returns whether a text has the form of an event's id or of a position.
+    /// Returns whether a string has the form of an event id or a position.
     static func isOne(_ text: String) -> Bool { EventID(text) != nil || UInt64(text) != nil }
 
     static func find(_ text: String, in log: EventLog) throws -> EventEnvelope {
@@ -40,7 +40,7 @@ struct EventArgument: ParsableArguments {
         return found
     }
 
-    /// Returns the error for an event that was compacted; nil if it was not.
+    /// Returns the error for an event that was compacted; nil if the event was not compacted.
     private static func compacted(_ text: String, in log: EventLog) throws -> CommandError? {
         var sequences: ClosedRange<UInt64>?
         if let id = EventID(text) {
@@ -51,7 +51,7 @@ struct EventArgument: ParsableArguments {
         guard let sequences else { return nil }
         return CommandError(
             .notFound,
-            "event \(text) was superseded, and removed by compaction along with its origin's events"
+            "event \(text) was superseded: compaction removed its origin's events"
                 + " \(sequences.lowerBound) to \(sequences.upperBound)",
             hint: "storectl log prints the events of the store")
     }

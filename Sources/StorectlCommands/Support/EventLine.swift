@@ -23,7 +23,7 @@ enum EventLine {
                 .malformedJSON, "the line is \(value.kind), not an object with type and payload")
         }
         guard case .string(let type) = object["type"] else {
-            throw ModelError(.invalidPayload, "type is missing or is not text")
+            throw ModelError(.invalidPayload, "type is missing or is not a string")
         }
         guard let payload = members.last(where: { $0.name == "payload" }) else {
             throw ModelError(.invalidPayload, "payload is missing")
@@ -45,7 +45,8 @@ enum EventLine {
         do throws(ModelError) {
             return try JSONParser.parseWithMembers(line)
         } catch {
-            // The parser's document is one line of the file, so its line number is always 1.
+            // The parser sees one line of the file at a time, so its messages always refer to line
+            // 1.
             let message = error.message
             let own = "line 1, "
             throw ModelError(
@@ -65,11 +66,12 @@ enum EventLine {
                 hint: TimeArgument.hint)
         case .some(let value):
             throw ModelError(
-                .invalidTime, "at is \(value.kind), not text", hint: TimeArgument.hint)
+                .invalidTime, "at is \(value.kind), not a string", hint: TimeArgument.hint)
         }
     }
 
-    /// Returns the range of a member's value, after its name and colon; the line is valid JSON.
+    /// Returns the range of a member's value, which follows its name and a colon; the line must be
+    /// valid JSON.
     private static func valueRange(of member: Range<Int>, in line: [UInt8]) -> Range<Int> {
         var at = member.lowerBound + 1
         while at < member.upperBound, line[at] != UInt8(ascii: "\"") {

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Tapedeck
 
-/// An event in the form that reports show.
+/// An event as reports show it.
 struct EventReport {
     let event: EventEnvelope
 
@@ -35,7 +35,7 @@ struct EventReport {
 
     var base64: String { Data(event.payload).base64EncodedString() }
 
-    /// The payload as text for people.
+    /// The payload for people to read.
     var payloadText: String {
         payload ?? "\(event.payload.count) bytes that this program cannot read"
     }

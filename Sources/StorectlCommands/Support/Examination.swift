@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Tapedeck
 
-/// The result of one of the doctor's checks.
+/// The result of one check by `storectl doctor`.
 struct Finding {
     enum Level: String {
         case ok, warning, problem
@@ -32,11 +32,11 @@ struct Examination {
 
     /// The number of events by which the index or a projection may lag without a warning.
     static let behindMax: UInt64 = 131_072
-    /// The number of free bytes below which there is a warning, whatever the size of the store.
+    /// The number of free bytes below which every store gets a warning, whatever its size.
     static let freeBytesMin: UInt64 = 100_000_000
-    /// The time by which an event may be in the future without a warning: a day.
+    /// The time by which an event may be dated in the future without a warning: one day.
     static let futureMillisecondsMax: UInt64 = 86_400_000
-    /// The time after which an unused file of another version causes a warning: thirty days.
+    /// The time after which an unused file from another version causes a warning: 30 days.
     static let unusedMillisecondsMax: UInt64 = 30 * 86_400_000
     /// The maximum number of frozen keys that are listed.
     static let frozenListedMax = 20
@@ -56,23 +56,23 @@ struct Examination {
         var findings = frozen.prefix(Examination.frozenListedMax).map { key in
             Finding.problem(
                 "frozen keys",
-                "\(key.projection) stopped at \(key.key): event \(key.event) at position"
+                "\(key.key) in \(key.projection) is frozen by event \(key.event) at position"
                     + " \(key.position): \(key.reason)",
-                "storectl show \(key.event) shows the event; upgrade the program, then storectl"
-                    + " replay \(key.projection)")
+                "storectl show \(key.event) shows the event; upgrade the program, then run"
+                    + " storectl replay \(key.projection)")
         }
         if frozen.count > findings.count {
             findings.append(
                 .problem(
                     "frozen keys", "\(frozen.count - findings.count) more",
-                    "storectl replay --json lists all"))
+                    "storectl replay --json lists all frozen keys"))
         }
         return findings
     }
 
     private func projections() throws -> [Finding] {
         let late = try store.projections.status().filter { $0.behind > Examination.behindMax }
-        guard !late.isEmpty else { return [.ok("projections", "all are up to date, or nearly")] }
+        guard !late.isEmpty else { return [.ok("projections", "all are up to date or nearly so")] }
         return late.map {
             .warning(
                 "projections", "\($0.name) is \(Figures.grouped($0.behind)) events behind",
@@ -94,7 +94,7 @@ struct Examination {
         return [
             .warning(
                 "index", "\(Figures.grouped(waiting)) events are not indexed yet",
-                "nothing is missing; lookups are slower until the next appends catch up")
+                "no data is missing, but lookups are slower until the events are indexed")
         ]
     }
 
@@ -169,13 +169,15 @@ struct Examination {
         return try findings + foreignFiles()
     }
 
-    /// Returns findings on files of other versions of this program or other choices of parameters.
+    /// Returns findings about files from other versions of this program or other choices of
+    /// parameters.
     private func foreignFiles() throws -> [Finding] {
         let now = EventLog.Options.systemMilliseconds()
         return try store.projections.viewsFiles().filter { !$0.isOwn }.map { file in
             let message =
-                "\(file.name), \(Figures.bytes(file.bytes)), belongs to another version or choice of"
-                + " projections; last used \(TimeArgument.text(Int64(clamping: file.usedAtMilliseconds)))"
+                "\(file.name), \(Figures.bytes(file.bytes)), belongs to another version of this"
+                + " program or another choice of parameters; last used"
+                + " \(TimeArgument.text(Int64(clamping: file.usedAtMilliseconds)))"
                 + (file.isOpen ? ", open now" : "")
             let isOld = now > file.usedAtMilliseconds + Examination.unusedMillisecondsMax
             guard isOld, !file.isOpen else { return .ok("views files", message) }
@@ -184,14 +186,14 @@ struct Examination {
     }
 
     private func readers() -> [Finding] {
-        // Opening the log has already cleared them.
+        // Opening the log has already cleared stale readers.
         let cleared = store.log.staleReadersCleared
         guard cleared > 0 else { return [.ok("readers", "none left by dead processes")] }
         return [
             .ok(
                 "readers",
-                "\(Figures.count(cleared, "reader")) of dead processes cleared; the log can reuse"
-                    + " the space that they held")
+                "cleared \(Figures.count(cleared, "reader")) left by dead processes; the log can now"
+                    + " reuse the space that they held")
         ]
     }
 
@@ -209,7 +211,7 @@ struct Examination {
             .warning(
                 "disk space",
                 "\(Figures.bytes(free)) free; a rebuild may need \(Figures.bytes(needed))",
-                "free some space: on a full disk nothing is lost, but nothing can be recorded")
+                "free some space; on a full disk nothing is lost, but nothing can be recorded")
         ]
     }
 
@@ -219,7 +221,7 @@ struct Examination {
             findings.append(
                 .problem(
                     "permissions", "this user cannot write to \(directory)",
-                    "chown it to the user who runs storectl"))
+                    "chown the directory to the user who runs storectl"))
         }
         var facts = stat()
         if stat(directory, &facts) == 0, facts.st_mode & 0o077 != 0 {
@@ -234,7 +236,7 @@ struct Examination {
                     "permissions", "users other than the owner may read \(file.name)",
                     "chmod 600 \(directory)/\(file.name)"))
         }
-        // A program that reads a login can act as the user at the remote.
+        // A program that reads a login can act as the user on the remote.
         let logins = files.files.contains { $0.name == "logins" } ? directory + "/logins" : nil
         for file in try logins.map({ try StoreFiles($0).files }) ?? [] where file.mode & 0o077 != 0
         {
@@ -247,7 +249,7 @@ struct Examination {
             findings.append(
                 .warning(
                     "permissions", "\(file.name) and the directory have different owners",
-                    "chown the file: storectl cannot write to files of another user"))
+                    "chown the file, because storectl cannot write to files owned by another user"))
         }
         return findings.isEmpty ? [.ok("permissions", "only the owner has access")] : findings
     }

@@ -5,16 +5,16 @@ internal import Tapedeck
 /// Records new sightings, many per commit.
 ///
 /// Each sighting has its own condition, and `EventLog.append` takes one condition per call. The
-/// calls therefore run concurrently and share commits, so that a batch waits a few times for a slow
-/// disk, not once per sighting. They start one after another on one queue, in the order of the
-/// document, so the positions in the log have that order.
+/// calls therefore run concurrently and share commits, so that a batch waits for a slow disk a few
+/// times instead of once per sighting. The calls start one after another on a single queue, so the
+/// sightings have the same order in the log as in the document.
 struct FactRecorder {
     /// The maximum number of concurrent calls.
     static let batchCount = 2_048
 
     let log: EventLog
 
-    /// The numbers of new and of known sightings.
+    /// The numbers of new and known sightings.
     struct Outcome {
         var recorded = 0
         var known = 0
@@ -22,8 +22,8 @@ struct FactRecorder {
 
     /// Records the new sightings; a sighting that the log already contains is not an error.
     ///
-    /// - Parameter progress: Called with the number of sightings done so far.
-    /// - Throws: The first error of an append.
+    /// - Parameter progress: Called with the number of sightings processed so far.
+    /// - Throws: The first error thrown by an append.
     func record(
         _ proposals: [ProposedEvent], progress: (Int) -> Void = { _ in }
     ) throws -> Outcome {

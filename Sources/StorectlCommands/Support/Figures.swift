@@ -38,7 +38,7 @@ enum Figures {
         return hours > 0 ? "\(hours):\(two(minutes)):\(two(seconds))" : "\(minutes):\(two(seconds))"
     }
 
-    /// Returns a number with a fixed number of decimals.
+    /// Formats a number with a fixed number of decimals.
     static func fixed(_ value: Double, _ decimals: Int) -> String {
         var scale = 1.0
         for _ in 0..<decimals { scale *= 10 }

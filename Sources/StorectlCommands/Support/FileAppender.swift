@@ -5,12 +5,12 @@ internal import Tapedeck
 
 /// Records the events of a file line by line, with bounded memory.
 ///
-/// Lines are gathered into batches. All cores parse a batch, since parsing JSON takes most of the
-/// time, and then it is recorded in one commit.
+/// Lines are gathered into batches. Parsing JSON takes most of the time, so all cores parse a
+/// batch. The batch is then recorded in one commit.
 struct FileAppender {
     /// The maximum number of lines in a commit.
     static let linesPerCommit = 1_000
-    /// The number of bytes after which a commit is made, so that large events make smaller batches.
+    /// The number of bytes after which a batch is committed even if it has fewer lines.
     static let bytesPerCommitMax = 16 << 20
 
     private let log: EventLog

@@ -12,8 +12,8 @@ final class FileInput {
 
     /// Opens the file.
     ///
-    /// - Throws: `CommandError`: `.notFound`, `.accessDenied`, `.inputOutput`, or `.usage` for a
-    ///   directory.
+    /// - Throws: `CommandError` with `.notFound`, `.accessDenied` or `.inputOutput`, or with
+    ///   `.usage` for a directory.
     init(_ name: String) throws {
         self.name = name
         if name == "-" {
@@ -53,7 +53,7 @@ final class FileInput {
         }
     }
 
-    /// Reads the rest of the file, and stops once more than `bytesMax` bytes are read.
+    /// Reads the rest of the file, but stops after reading more than `bytesMax` bytes.
     func readAll(bytesMax: Int) throws -> [UInt8] {
         var bytes: [UInt8] = []
         if let byteCount { bytes.reserveCapacity(min(Int(clamping: byteCount), bytesMax) + 1) }

@@ -1,17 +1,17 @@
 internal import Foundation
 internal import Synchronization
 
-/// Thrown by a command that a signal stopped; the message describes the work done before.
+/// Thrown by a command that a signal stopped; the message describes the work already done.
 struct Interrupted: Error {
     let message: String
 }
 
 /// Remembers a signal that asks the program to end.
 ///
-/// Commands use it if they clean up or print a report when they are interrupted. A signal simply
-/// ends all other commands, which never harms a store.
+/// Only commands that clean up or print a report when they are interrupted use this type. Any other
+/// command is simply ended by the signal, which never harms a store.
 enum Interruption {
-    // Set by a signal handler, which may do nothing but a lock-free store.
+    // Set by a signal handler, in which only a lock-free store is safe.
     private static let signal = Atomic<Int32>(0)
 
     /// Unblocks the signals that the parent process may have blocked.
@@ -22,7 +22,7 @@ enum Interruption {
         pthread_sigmask(SIG_UNBLOCK, &signals, nil)
     }
 
-    /// Remembers the next SIGINT, SIGTERM or SIGHUP; a second one of the same kind ends the
+    /// Remembers the next SIGINT, SIGTERM or SIGHUP; a second signal of the same kind ends the
     /// program.
     static func remember() {
         signal.store(0, ordering: .relaxed)
@@ -50,7 +50,7 @@ enum Interruption {
     /// Whether a signal was received.
     static var isRequested: Bool { number != 0 }
 
-    /// The number of the received signal; 0 for none.
+    /// The number of the received signal; 0 if there is none.
     static var number: Int32 { signal.load(ordering: .relaxed) }
 
     /// Ends the program with the received signal, so that the parent process sees the cause.

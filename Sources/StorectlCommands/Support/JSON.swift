@@ -14,7 +14,7 @@ indirect enum JSON: Sendable {
     case text(String)
     case list([JSON])
     case object([(name: String, value: JSON)])
-    /// Text that is already JSON, on one line.
+    /// A string that is already JSON on one line.
     case raw(String)
 
     /// The document on one line, without a line feed.
@@ -58,8 +58,8 @@ indirect enum JSON: Sendable {
         }
     }
 
-    /// Returns whole numbers without a fraction, and others with the fewest digits that parse back
-    /// to the same value.
+    /// Formats a whole number without a fraction, and any other number with the fewest digits that
+    /// parse back to the same value.
     private static func digits(_ value: Double) -> String {
         guard value.isFinite else { return "null" }
         if value.rounded() == value, value.magnitude < 9_007_199_254_740_992 {
@@ -108,7 +108,7 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByDictionaryLiteral {
         self = .object(members.map { (name: $0.0, value: $0.1) })
     }
 
-    /// A text, or null.
+    /// A string, or null.
     init(_ text: String?) { self = text.map { .text($0) } ?? .null }
     /// A count.
     init(_ value: Int) { self = .integer(Int64(value)) }

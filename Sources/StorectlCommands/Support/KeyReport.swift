@@ -58,12 +58,12 @@ struct KeyReport {
         if told.unexamined > 0 {
             let more = min(told.events.count + told.unexamined, KeyExplanation.eventsMax)
             text.remark(
-                "\(Figures.count(told.unexamined, "earlier event")) not examined; for more, use"
+                "\(Figures.count(told.unexamined, "earlier event")) not examined; to examine more, use"
                     + " --events \(more)")
         }
     }
 
-    /// Returns a field's value, formatted as a time if its name and its size suggest one.
+    /// Returns a field's value, formatted as a time if the field's name and value suggest a time.
     private static func value(of field: StateField) -> String {
         let name = field.name.split(separator: ".").last ?? ""
         guard ["at", "time"].contains(name) || name.hasSuffix("At"),
@@ -72,7 +72,7 @@ struct KeyReport {
         return TimeArgument.text(milliseconds)
     }
 
-    /// A time in 1973; smaller values may not be times.
+    /// A time in 1973; smaller values are not formatted as times.
     private static let timesMin: Int64 = 100_000_000_000
 
     private static func time(_ event: KeyExplanation.Event) -> String {

@@ -1,6 +1,6 @@
 internal import Tapedeck
 
-/// The event types of all modules that this program knows.
+/// The event types that this program knows, from all modules.
 enum KnownTypes {
     /// The names of the types.
     static var names: [String] {
@@ -8,8 +8,7 @@ enum KnownTypes {
             + (RemoteEvents.types + [OriginForked.eventType]).map(\.name)
     }
 
-    /// Returns the newest schema version that this program knows of a type; nil if the type is
-    /// unknown.
+    /// Returns the newest known schema version of a type; nil if the type is unknown.
     static func schemaVersion(of type: EventType) -> UInt16? {
         if type == OriginForked.eventType { return OriginForked.schemaVersion }
         return EventCatalogue.video.schemaVersion(of: type) ?? RemoteEvents.schemaVersion(of: type)

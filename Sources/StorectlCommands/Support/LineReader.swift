@@ -6,7 +6,7 @@ struct LineReader {
         /// A line longer than `lineBytesMax`, which was skipped.
         case tooLong
 
-        /// The number of bytes that are kept of the line; 0 if it was too long.
+        /// The number of bytes in the line; 0 if the line was too long.
         var byteCount: Int {
             if case .bytes(let bytes) = self { bytes.count } else { 0 }
         }
@@ -24,7 +24,7 @@ struct LineReader {
 
     init(_ input: FileInput) { self.input = input }
 
-    /// Returns the next line; nil after the last one.
+    /// Returns the next line; nil after the last line.
     mutating func next() throws -> Line? {
         var line: [UInt8] = []
         var isTooLong = false

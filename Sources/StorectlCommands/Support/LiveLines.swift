@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import Tapedeck
 
-/// Prints the status lines of a live sync without repeating an unchanged one.
+/// Prints the status lines of a live sync, without repeating an unchanged status.
 final class LiveLines: Sendable {
     private let isJSON: Bool
     private let last = Mutex("")

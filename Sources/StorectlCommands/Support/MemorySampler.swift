@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// Measures the peak of the process's anonymous memory on a separate thread.
 ///
-/// The figure is the peak of RssAnon, read from `/proc/self/statm`. Pages of mapped files do not
-/// count, since the system can drop them at any time.
+/// On Linux, the result is the peak of RssAnon, computed from `/proc/self/statm`. Pages of mapped
+/// files are not counted, because the system can drop them at any time.
 final class MemorySampler: Sendable {
     private static let microseconds: UInt32 = 20_000
     private static let pageBytes = Int(sysconf(Int32(_SC_PAGESIZE)))
@@ -55,7 +55,7 @@ final class MemorySampler: Sendable {
             let text = String(unsafeUninitializedCapacity: 256) { buffer in
                 max(0, read(file, buffer.baseAddress, buffer.count))
             }
-            // Numbers of pages: all, resident, resident and shared, …
+            // The file contains numbers of pages: all, resident, resident and shared, …
             let pages = text.split(separator: " ")
             guard pages.count > 2, let resident = Int(pages[1]), let shared = Int(pages[2]) else {
                 return 0

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// The option for the current time in queries that depend on it.
+/// The option for the current time, for queries that depend on the time.
 struct NowOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(

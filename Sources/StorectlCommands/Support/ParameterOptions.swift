@@ -4,11 +4,11 @@ internal import Tapedeck
 /// The parameters of projections; each choice of parameters has its own tables.
 struct ParameterOptions: ParsableArguments {
     @Option(
-        help: "Which broadcast supplies the title and sharer of a video shared more than once.")
+        help: "The broadcast that supplies the title and sharer of a video shared repeatedly.")
     var winner = WinnerArgument.oldest
 
     @Option(
-        help: "When watched videos leave watch-later: at 75 %, or by the 2012 app's rule.")
+        help: "When watched videos leave watch-later: at 75 %, or by the rule of the 2012 app.")
     var rule = RuleArgument.default
 
     /// The projections with these parameters.

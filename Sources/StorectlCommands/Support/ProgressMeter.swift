@@ -1,10 +1,11 @@
 internal import Synchronization
 internal import Tapedeck
 
-/// Shows a progress bar on stderr with rate and remaining time, for work longer than a second.
+/// Shows a progress bar with rate and remaining time on stderr if the work takes longer than a
+/// second.
 ///
-/// It draws only if stderr is a terminal, at most ten times a second, and erases its line at the
-/// end. Any thread may call it.
+/// The bar is drawn only if stderr is a terminal, at most ten times a second, and is erased at the
+/// end. Its methods may be called from any thread.
 final class ProgressMeter: Sendable {
     private struct State {
         var phase = ""

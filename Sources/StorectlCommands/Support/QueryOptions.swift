@@ -1,18 +1,19 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// The options of every query: the store, and a point in its history.
+/// The options of every query: the store and a point in its history.
 struct QueryOptions: ParsableArguments {
     @Option(
         name: .customLong("as-of"),
         help: ArgumentHelp(
-            "Show the list as of a log position, or of a point in time.",
+            "Show the list as of a log position or a point in time.",
             valueName: "position|time"))
     var asOf: String?
 
     @OptionGroup var store: StoreOptions
 
-    /// Queries the wanted projections as of now, or as of the point given by `--as-of`.
+    /// Queries the wanted projections in their current state, or as of the point given by
+    /// `--as-of`.
     func query<R>(
         _ projections: VideoProjections, _ wanted: [any Projection],
         _ body: (VideoQueries<Views>) throws -> R
@@ -62,7 +63,7 @@ extension ProgressMeter {
 }
 
 extension HistoryPoint {
-    /// Reads a position if the text is a plain number, else a time.
+    /// Parses a plain number as a position, and any other string as a time.
     init(_ text: String, _ option: String) throws {
         if !text.isEmpty, text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
             guard let number = UInt64(text) else {

@@ -6,12 +6,12 @@ enum RelativeTime {
     /// The current time, in milliseconds since 1970.
     static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 
-    /// The number of days from which a time is shown as a date.
+    /// The distance in days from which a time is shown as a date.
     static let daysMax: Int64 = 30
 
-    /// Returns a report's time relative to `now`, such as `3 h ago` or `in 2 d`.
+    /// Returns a time from a report relative to `now`, such as `3 h ago` or `in 2 d`.
     ///
-    /// Text that is not a time is returned unchanged.
+    /// A string that is not a time is returned unchanged.
     static func text(_ text: String, from now: Int64) -> String {
         guard let time = Timestamps.milliseconds(text) else { return text }
         let distance = (time > now ? time - now : now - time) / 1_000
@@ -27,8 +27,8 @@ enum RelativeTime {
         return time > now ? "in \(amount)" : "\(amount) ago"
     }
 
-    /// Returns the same as `text`, but a day and hour in UTC if the time is a day away or more:
-    /// `2019-07-11 20:00Z`.
+    /// Returns the relative time, or the day and hour in UTC if the time is at least a day away,
+    /// such as `2019-07-11 20:00Z`.
     static func moment(_ text: String, from now: Int64) -> String {
         guard let time = Timestamps.milliseconds(text) else { return text }
         guard abs(time - now) >= 86_400_000 else { return self.text(text, from: now) }

@@ -1,7 +1,7 @@
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// The state of one intent at one remote, from the outbox or from the recorded outcomes.
+/// The state of one intent on one remote, taken from the outbox or the recorded outcomes.
 struct RemoteFate {
     /// An outcome or a claim that is recorded in the log.
     struct Outcome {
@@ -22,17 +22,17 @@ struct RemoteFate {
     /// The state of an intent that has neither a delivery nor outcomes.
     var finding: Finding?
 
-    /// The state at a remote of an event that is not in its outbox.
+    /// The state of an event on a remote whose outbox does not contain the event.
     enum Finding {
         /// The remote does not support the event's action.
         case untold
-        /// A later intent superseded it.
+        /// A later intent superseded the event.
         case replaced
         /// The remote already shows an automatic consequence of the event.
         case shown
     }
 
-    /// Returns the states of an event at all remotes that it concerns.
+    /// Returns the states of an event on all remotes that it concerns.
     static func all(
         of event: EventEnvelope, _ log: EventLog, _ remotes: StoreRemotes?
     ) throws -> [RemoteFate] {
@@ -87,7 +87,8 @@ struct RemoteFate {
     /// The number of events that are read at a time.
     private static let pageCount = 500
 
-    /// Returns the outcomes of an intent: events with its first tag that name it as their cause.
+    /// Returns the outcomes of an intent: the events that have its first tag and name it as their
+    /// cause.
     private static func recorded(
         of event: EventEnvelope, in log: EventLog
     ) throws -> [(Place, Outcome)] {
@@ -106,7 +107,7 @@ struct RemoteFate {
                 position = last.position
             }
         }
-        // In the order in which they happened, on any device.
+        // Sorted by the time at which they happened, regardless of which device recorded them.
         return found.sorted { $0.0.stamp < $1.0.stamp }.map { ($0.1, $0.2) }
     }
 
@@ -151,8 +152,8 @@ struct RemoteFate {
         outcomes.last { $0.kind == "dropped" || $0.kind == "confirmed" && $0.target.isEmpty }
     }
 
-    /// `untold`, `confirmed`, `dropped`, the outbox's state, or `replaced` if a later intent
-    /// superseded it.
+    /// `untold`, `confirmed`, `dropped`, the state in the outbox, or `replaced` if a later intent
+    /// superseded the event.
     var state: String {
         switch finding {
         case .untold: return "untold"

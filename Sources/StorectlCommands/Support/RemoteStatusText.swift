@@ -7,7 +7,7 @@ struct RemoteStatusText {
 
     init(_ status: RemoteStatus) { self.status = status }
 
-    /// The first state that applies; states that need the user come first.
+    /// The first state that applies; states that require action by the user come first.
     var state: String {
         if status.needsLogin, !status.hasLogin { return "loggedOut" }
         if status.reason != nil { return "waiting" }

@@ -17,7 +17,7 @@ struct ScheduleOptions: ParsableArguments {
 
     @Option(
         help: ArgumentHelp(
-            "Only shows or channels whose name contains this text, ignoring case and accents.",
+            "List only shows or channels whose name contains this text, ignoring case and accents.",
             valueName: "text"))
     var filter: String?
 
@@ -28,7 +28,7 @@ struct ScheduleOptions: ParsableArguments {
 }
 
 extension ScheduleOptions {
-    /// Returns an episode's number such as `S01E02`, or `S01` for a special.
+    /// Returns an episode's number, such as `S01E02`, or `S01` for a special.
     static func number(season: Int64?, number: Int64?) -> String {
         func two(_ value: Int64) -> String { value < 10 ? "0\(value)" : "\(value)" }
         return (season.map { "S\(two($0))" } ?? "") + (number.map { "E\(two($0))" } ?? "")

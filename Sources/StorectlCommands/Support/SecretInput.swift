@@ -3,16 +3,17 @@ internal import Tapedeck
 
 /// Reads passwords and tokens from a file, a terminal without echo, or one line of stdin.
 ///
-/// Secrets are never arguments, which other processes can read, and never part of an error.
+/// Secrets are never passed as arguments, because other processes can read arguments, and never
+/// appear in an error.
 enum SecretInput {
-    /// The maximum size of a secret; a longer file is the wrong file.
+    /// The maximum size of a secret; a longer file is assumed to be the wrong file.
     private static let bytesMax = 4_096
 
     // MARK: - Files
 
     /// Returns the lines of a file, without blank lines at the end.
     ///
-    /// - Parameter what: The name of the file's role in errors, such as `the password file`.
+    /// - Parameter what: The name for the file in errors, such as `the password file`.
     static func lines(ofFile path: String, _ what: String) throws -> [String] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
@@ -54,14 +55,14 @@ enum SecretInput {
             throw CommandError(
                 .usage,
                 "the password file \(path) contains \(Figures.count(lines.count, "line")), not one",
-                hint: "write the password to it and nothing else")
+                hint: "the file must contain only the password")
         }
         return lines[0]
     }
 
     // MARK: - Terminal
 
-    /// Asks for a secret if stdin is a terminal, else reads a line of stdin.
+    /// Asks for a secret if stdin is a terminal; otherwise reads a line from stdin.
     static func secret(_ prompt: String) throws -> String {
         guard isatty(STDIN_FILENO) == 1 else { return try line(of: prompt) }
         var shown = termios()
@@ -85,7 +86,7 @@ enum SecretInput {
         return typed
     }
 
-    /// Asks for a visible answer; for terminals only.
+    /// Asks a question and returns the answer, which stays visible; for terminals only.
     static func answer(_ prompt: String) throws -> String {
         StandardOutput.draw("\(VisibleText.line(prompt)): ")
         return try line(of: prompt)
@@ -95,12 +96,12 @@ enum SecretInput {
 
     static var isTerminal: Bool { isatty(STDIN_FILENO) == 1 }
 
-    /// Reads one line of stdin and no byte after it, since the rest may be for another program.
+    /// Reads one line from stdin and no byte after it, because the rest may be for another program.
     private static func line(of what: String) throws -> String {
         var bytes: [UInt8] = []
         var byte: UInt8 = 0
         while bytes.count <= bytesMax {
-            // Another thread may receive the signal, so this one polls for it.
+            // Another thread may receive the signal, so this thread polls for it.
             var entry = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
             let ready = poll(&entry, 1, pauseMilliseconds)
             if Interruption.isRequested { throw CancellationError() }
@@ -118,7 +119,7 @@ enum SecretInput {
     }
 }
 
-/// Asks for confirmation before something is lost.
+/// Asks for confirmation before data is lost.
 enum Consent {
     /// Returns if `yes` is true or the user agrees; throws otherwise.
     ///
@@ -127,7 +128,8 @@ enum Consent {
         if yes { return }
         guard SecretInput.isTerminal else {
             throw CommandError(
-                .usage, "this would \(would); stdin is not a terminal, so it cannot be confirmed",
+                .usage,
+                "this would \(would); it cannot be confirmed, because stdin is not a terminal",
                 hint: "--yes skips the confirmation; \(hint)")
         }
         StandardOutput.diagnose("This would \(would).")

@@ -1,7 +1,8 @@
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// The projections that this program keeps: the domain's, then the remotes'.
+/// The projections that this program keeps: first the projections of videos, then the projections
+/// of remotes.
 enum ShippedProjections {
     /// Returns all projections in the order in which reports list them.
     static func all(_ projections: VideoProjections = .standard) -> [any Projection] {
@@ -16,11 +17,11 @@ enum ShippedProjections {
 
     /// Returns the named projections that the parameters change.
     ///
-    /// Without names, it considers all projections except those on demand, such as the search
-    /// index.
+    /// Without names, all projections are considered except the ones built on demand, such as the
+    /// search index.
     ///
-    /// - Throws: `CommandError`: `.notFound` for an unknown name, `.usage` if the parameters change
-    ///   nothing.
+    /// - Throws: `CommandError` with `.notFound` for an unknown name, or with `.usage` if the
+    ///   parameters change nothing.
     static func pairs(_ others: VideoProjections, named names: [String]) throws -> [Pair] {
         for name in names where !ShippedProjections.names.contains(name) {
             throw CommandError(

@@ -6,8 +6,8 @@ struct ClosedPipe: Error {}
 
 /// The two streams that the program writes to.
 ///
-/// All output is written unbuffered, so a closed pipe or a full disk is noticed at each write
-/// instead of being lost at exit.
+/// All output is unbuffered, so a closed pipe or a full disk is noticed at each write instead of
+/// being overlooked at exit.
 enum StandardOutput {
     /// Whether reports are printed to a terminal.
     static let isTerminal = isatty(STDOUT_FILENO) == 1
@@ -60,7 +60,7 @@ enum StandardOutput {
     /// Opens `/dev/null` for each closed standard stream.
     ///
     /// Otherwise a file opened later could get the descriptor of the stream, and a report would be
-    /// written to it.
+    /// written to that file.
     static func occupyStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)

@@ -15,8 +15,8 @@ struct StoreOptions: ParsableArguments {
     var json = false
 
     private static let crashHint =
-        "check the log with storectl verify; if it is damaged, restore a backup, else run storectl"
-        + " replay to rebuild the lists"
+        "check the log with storectl verify; if it is damaged, restore a backup; otherwise, run"
+        + " storectl replay to rebuild the lists"
 
     /// Returns the store's directory.
     func directory() throws -> String {
@@ -48,7 +48,7 @@ struct StoreOptions: ParsableArguments {
         return try body(store)
     }
 
-    /// Opens the store with its projections; the caller closes it.
+    /// Opens the store with its projections; the caller must close it.
     func openStore(_ projections: VideoProjections = .standard) throws -> TapedeckStore {
         let directory = try directory()
         CrashGuard.install(directory, isJSON: json, hint: StoreOptions.crashHint)
@@ -63,7 +63,8 @@ struct StoreOptions: ParsableArguments {
 
     /// Opens the log and, if a remote was ever added, the remotes.
     ///
-    /// If none was added, projections are not opened, so the medium may be read-only.
+    /// If no remote was added, projections are not opened, so the store may be on a read-only
+    /// medium.
     func withLogAndRemotes<R>(_ body: (EventLog, StoreRemotes?) throws -> R) throws -> R {
         try withLog(isReading: true) { log in
             guard try !log.events(after: .start, limit: 1, type: RemoteAdded.eventType).isEmpty
@@ -76,7 +77,8 @@ struct StoreOptions: ParsableArguments {
 
     /// Opens only the log, and closes it after `body`.
     ///
-    /// - Parameter isReading: Whether `body` only reads; the medium may then be read-only.
+    /// - Parameter isReading: Whether `body` only reads; the store may then be on a read-only
+    ///   medium.
     func withLog<R>(isReading: Bool = false, _ body: (EventLog) throws -> R) throws -> R {
         let directory = try directory()
         CrashGuard.install(directory, isJSON: json, hint: StoreOptions.crashHint)
@@ -112,7 +114,7 @@ struct StoreOptions: ParsableArguments {
 }
 
 extension StoreOptions {
-    /// Queries the wanted projections as of now; only these are brought up to date.
+    /// Queries the wanted projections in their current state; other projections are not updated.
     func query<R>(
         _ projections: VideoProjections, _ wanted: [any Projection],
         _ body: (VideoQueries<Views>) throws -> R
@@ -127,6 +129,6 @@ extension StoreOptions {
 }
 
 extension StoreRemotes {
-    /// The remotes of an open store.
+    /// Creates the remotes of an open store.
     init(_ store: TapedeckStore) { self.init(store.log, store.projections) }
 }

@@ -1,6 +1,6 @@
 internal import Tapedeck
 
-/// The outcome of a sync; servers and remotes share one form of report.
+/// The outcome of a sync with a server or a remote.
 struct SyncOutcome {
     private struct Refusal {
         let event: EventID
@@ -23,12 +23,12 @@ struct SyncOutcome {
     private let renewedOrigins: Int
     private let healed: UInt64
     /// The parts of a remote's responses that could not be read; empty for a server, whose
-    /// responses are read or fail as a whole.
+    /// responses are either read completely or rejected.
     private let unreadable: [String]
-    /// The features that are not available at the remote.
+    /// The features that are not available on the remote.
     private let missing: [String]
-    /// The number of a remote's pages that were skipped as fresh, and the earliest time at which
-    /// one of them expires.
+    /// The number of a remote's pages that were skipped because they are fresh, and the time at
+    /// which the first of these pages expires.
     private let fresh: Int
     private let freshUntil: UInt64?
     /// The number of a remote's pages that are left for the next sync.
@@ -89,7 +89,7 @@ struct SyncOutcome {
     /// A hint for intents whose objects the remote lacks; nil if there are none.
     var hint: String? {
         guard waiting.contains(where: { $0.reason == .notThere }) else { return nil }
-        return "an intent is delivered once a sync finds its object at the remote;"
+        return "an intent is delivered once a sync finds its object on the remote;"
             + " to give up, use storectl outbox drop EVENT"
     }
 
@@ -132,11 +132,12 @@ struct SyncOutcome {
             "\(verb)pushed \(Figures.count(pushed, units.pushed)),"
                 + " pulled \(Figures.count(pulled, units.pulled))")
         if renewedOrigins > 0 {
-            text.line("this store was restored to an earlier state: it now writes as a new origin")
+            text.line(
+                "this store was restored to an earlier state, so it now writes under a new origin")
         }
         if healed > 0 {
             text.line(
-                "two histories of one origin met: \(Figures.count(healed, "event")) rewritten")
+                "two histories of one origin met; recorded \(Figures.count(healed, "event")) again")
         }
         for refusal in refused {
             let why = refusal.message.map { ", \($0)" } ?? ""
@@ -157,7 +158,7 @@ struct SyncOutcome {
         }
         if let freshUntil {
             text.line(
-                "\(Figures.count(fresh, "page")) skipped: still fresh, the first until"
+                "skipped \(Figures.count(fresh, "fresh page")); the first expires at"
                     + " \(TimeArgument.text(Int64(clamping: freshUntil))); --refresh reads them anyway"
             )
         }
@@ -165,6 +166,6 @@ struct SyncOutcome {
         for part in unreadable.prefix(SyncOutcome.unreadableListedMax) {
             text.line(VisibleText.line("could not read \(part)"))
         }
-        for part in missing { text.line(VisibleText.line("not available at the remote: \(part)")) }
+        for part in missing { text.line(VisibleText.line("not available on the remote: \(part)")) }
     }
 }

@@ -5,8 +5,8 @@ enum TextStyle: String {
     case green = "32"
     case yellow = "33"
 
-    /// Creates the colour of a state: green for good, yellow for in progress, red for bad; nil for
-    /// other states.
+    /// Creates the colour of a state: green if it is good, yellow if it is in progress, red if it
+    /// is bad; nil for other states.
     init?(ofState state: String) {
         switch state {
         case "shown", "confirmed", "sequenced", "upToDate", "published", "answered", "good", "yes",
@@ -22,8 +22,8 @@ enum TextStyle: String {
         }
     }
 
-    /// Returns the text with the style applied to parts of it, which are ascending ranges in
-    /// Unicode scalars.
+    /// Returns the text with the style applied to `parts`, which are ascending ranges of Unicode
+    /// scalars.
     func applied(to text: String, in parts: [Range<Int>]) -> String {
         let scalars = Array(text.unicodeScalars)
         func part(_ range: Range<Int>) -> String {

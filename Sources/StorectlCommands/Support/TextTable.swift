@@ -52,7 +52,7 @@ struct TextTable {
 
     /// The width to which text columns are shortened first.
     static let widthMin = 12
-    /// The width to which the first column is shortened first; the key of a video fits into it.
+    /// The width to which the first column is shortened first; a video key fits into this width.
     static let nameWidthMin = 20
     /// The width to which text columns are shortened if the lines are still too long.
     static let cutWidthMin = 4
@@ -65,7 +65,7 @@ struct TextTable {
 
     init(_ columns: [Column]) { self.columns = columns }
 
-    /// Adds a row, with control characters in its cells replaced.
+    /// Adds a row, with control characters in its cells escaped.
     ///
     /// - Parameter bold: The parts of cells that a terminal shows in bold, as ranges in Unicode
     ///   scalars, by column.
@@ -130,8 +130,8 @@ struct TextTable {
     /// Returns the widths of columns that make the lines fit into a terminal.
     ///
     /// If space is short, flexible columns are shortened first, then other text columns, then the
-    /// first column, which identifies the row; in each group, the widest first. Numbers and times
-    /// are never shortened.
+    /// first column, which identifies the row. In each group, the widest column is shortened first.
+    /// Numbers and times are never shortened.
     private func fitted(_ all: [[String]], to width: Int) -> [Int] {
         var widths = columns.indices.map { index in
             all.map { DisplayWidth.of($0[index]) }.max() ?? 0

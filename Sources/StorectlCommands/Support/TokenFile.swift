@@ -3,7 +3,7 @@ internal import Tapedeck
 
 /// Reads token files, and creates them so that only their owner can read them.
 ///
-/// Tokens are never arguments, which other processes can read.
+/// Tokens are never passed as arguments, because other processes can read arguments.
 enum TokenFile {
     /// The maximum size of a token file.
     private static let bytesMax = 4_096
@@ -17,7 +17,7 @@ enum TokenFile {
                 number == EACCES ? .accessDenied : .notFound,
                 "the token file \(path) cannot be read: \(String(cString: strerror(number)))",
                 hint: number == EACCES
-                    ? "check its owner; storectl token create creates another token"
+                    ? "check the file's owner; storectl token create creates another token"
                     : "storectl serve prints the path of its token file")
         }
         defer { _ = close(file) }
@@ -34,7 +34,7 @@ enum TokenFile {
         return text
     }
 
-    /// Returns whether a path is a regular file, which can be read again, unlike a pipe.
+    /// Returns whether a path is a regular file, which, unlike a pipe, can be read again.
     static func isOrdinary(_ path: String) -> Bool {
         var facts = stat()
         return stat(path, &facts) == 0 && facts.st_mode & S_IFMT == S_IFREG

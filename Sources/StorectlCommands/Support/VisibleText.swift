@@ -1,10 +1,10 @@
 /// Escapes characters in text from files, servers and other users that could affect a terminal.
 ///
-/// All printed text is escaped: an escape sequence in a server's message must not move the cursor,
-/// and a bidirectional character must not hide part of a line.
+/// All printed text is escaped, because an escape sequence in a server's message must not move the
+/// cursor, and a bidirectional character must not hide part of a line.
 enum VisibleText {
-    /// Returns a text for use in one line: line breaks and tabs become spaces, and hidden
-    /// characters are escaped, such as `\u{1B}`.
+    /// Returns text for use in one line: line breaks and tabs become spaces, and hidden characters
+    /// are escaped, such as `\u{1B}`.
     static func line(_ text: String) -> String {
         guard text.unicodeScalars.contains(where: isHidden) else { return text }
         var out = String.UnicodeScalarView()

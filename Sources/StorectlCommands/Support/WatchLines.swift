@@ -1,12 +1,12 @@
 internal import Synchronization
 internal import Tapedeck
 
-/// Prints the updates of a watched list: a JSON document per update, or a line of text per change
-/// of the list or of its state.
+/// Prints the updates of a watched list: one JSON document per update, or one line of text per
+/// change of the list or its state.
 final class WatchLines<Entry: Encodable & Hashable & Sendable>: Sendable {
     private let isJSON: Bool
     private let cells: @Sendable (Entry) -> [String?]
-    /// The state printed last; locked while printing, since several threads report progress.
+    /// The state printed last; locked while printing, because several threads report progress.
     private let said = Mutex(LiveState())
 
     /// - Parameter cells: Returns the columns that describe an entry in text.
@@ -41,7 +41,7 @@ final class WatchLines<Entry: Encodable & Hashable & Sendable>: Sendable {
 
     private func states(from old: LiveState, to new: LiveState) -> [[String]] {
         var lines: [[String]] = []
-        // Only the phase is printed: its progress would print a line for every percent.
+        // Only the phase is printed, because its progress would add a line for every percent.
         if let phase = new.loading?.phase, phase != old.loading?.phase {
             lines.append(["~", "loading", phase])
         }

@@ -2,11 +2,11 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// A response of BirdTube's server: an object whose `result` reports success or failure.
+/// A response from BirdTube's server: an object whose `result` reports success or failure.
 enum BirdTubeAnswer {
     /// Returns the object of a successful response.
     static func element(_ response: RemoteResponse) throws(SyncFailure) -> JSONElement {
-        // The API itself never uses another status.
+        // The API itself always uses status 200, even for errors.
         if let failure = response.failure { throw failure }
         guard
             let document = try? JSONParser.parse(
@@ -61,7 +61,7 @@ enum BirdTubeAnswer {
     }
 }
 
-/// The credentials and the account of a login at BirdTube.
+/// The credentials for a login to BirdTube, and the resulting account.
 enum BirdTubeAccount {
     static func check(_ secrets: RemoteSecrets) throws(SyncFailure) {
         guard !secrets.user.isEmpty, !secrets.password.isEmpty else {

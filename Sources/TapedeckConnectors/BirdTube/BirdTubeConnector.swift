@@ -12,7 +12,7 @@ package import TapedeckVideo
 /// | intent | request | safety |
 /// |---|---|---|
 /// | submission | `/video/register` | natural: a video is listed once, and "already registered" counts as success |
-/// | opening that counts | `/video/view` | once: each request counts, and the count does not show whose it was |
+/// | opening that counts | `/video/view` | once: each request counts, and the count does not show who opened the video |
 /// | chat message | `/channel/send` | probe: the message's `temp_id` is the id of the intent |
 ///
 /// | feed | contents |
@@ -20,17 +20,17 @@ package import TapedeckVideo
 /// | `videos` | all videos, newest first; leads to the feed below |
 /// | `chat/{video}/{channel}` | the messages of a chat, newest first |
 ///
-/// **The list** is requested by age. That order contains every video, and only new videos move its
-/// rows, toward the end. In the order by views, rows also move toward the front, and a reader would
-/// miss them. Pages overlap, and the list is read again until nothing is new, so that videos with
-/// equal times, which are unordered, are not missed either. Only an empty page ends the list. The
-/// unit of `created_time` is undocumented; see `JSONElement.moment`.
+/// **The list** is requested sorted by age. In this order it contains every video, and only new
+/// videos move its rows, always toward the end. Sorted by views, rows would also move toward the
+/// beginning, where a reader would miss them. Videos with equal times have no defined order. To
+/// find them all, pages overlap, and the list is read again until it contains nothing new. Only an
+/// empty page ends the list. The unit of `created_time` is undocumented; see `JSONElement.moment`.
 ///
 /// ## The bridge to chats
 ///
 /// The app accesses chats through SendBird's SDK, whose protocol is not public. To make its chats
-/// available to Tapedeck, a server offers two routes instead; they are Tapedeck's own, not
-/// SendBird's:
+/// available to Tapedeck, a server offers two routes instead, which are defined by Tapedeck, not by
+/// SendBird:
 ///
 /// ```
 /// POST /channel/messages  {"channel_url","timestamp","limit","direction"}
@@ -40,17 +40,17 @@ package import TapedeckVideo
 /// ```
 ///
 /// `timestamp` is in Unix milliseconds. With `direction` `previous`, the response contains the
-/// messages before it, newest first; with `next`, which this connector does not use, the messages
-/// after it, oldest first. A page with fewer than `limit` messages is the last. A page may contain
-/// more than `limit` messages, so that it does not end between messages with equal times; if a
-/// server does end it there, at most `limit` messages with that time are read. Reading requires no
-/// session; 401 means that the session is unknown, and for other errors `result` is `error`, with a
-/// `message`. Messages have the form described at `BirdTubeDocuments.message` and keep the
-/// `temp_id` with which they were sent. If the server lacks these routes (404), everything else
-/// works.
+/// messages before that time, newest first; with `next`, which this connector does not use, it
+/// contains the messages after that time, oldest first. A page with fewer than `limit` messages is
+/// the last page. A page may contain more than `limit` messages, so that it does not end between
+/// messages with equal times; if a server does end a page there, at most `limit` messages with that
+/// time are read. Reading requires no session. A 401 means that the session is unknown; for other
+/// errors, `result` is `error` and there is a `message`. Messages have the form described in
+/// `BirdTubeDocuments.message` and keep the `temp_id` with which they were sent. If the server
+/// lacks these routes (404), everything else still works.
 ///
 /// Each read requests the newest page of every chat, and older pages until it reaches known
-/// messages; it does not notice that an older message has been blocked.
+/// messages; it does not notice if an older message has been blocked since.
 package struct BirdTubeConnector: Connector {
     /// The number of rows requested per page; the server has no limit.
     static let rowsPerPage: Int64 = 50
@@ -176,8 +176,8 @@ package struct BirdTubeConnector: Connector {
         content.next = BirdTubeChat.next(behind: list, before: Int64(page.place) ?? .max).map {
             RemotePage(page.feed, String($0))
         }
-        // New messages appear on the first page, where the next read begins, so none are missed and
-        // the end of a chat need not be read twice.
+        // New messages appear on the first page, where the next read begins, so no message is
+        // missed and the end of a chat need not be read twice.
         content.stopsWhereKnown = content.next != nil
         return content
     }
@@ -228,13 +228,13 @@ package struct BirdTubeConnector: Connector {
         guard let channel = known.channel else {
             return .waiting(.notThere, "BirdTube lists no chat for \(intent.key.name)")
         }
-        // A message with a future time must not end the search for this one too early.
+        // A known message with a future time must not end the search for this message too early.
         let newest = min(known.newestMessage, Int64(clamping: intent.event.stamp.milliseconds))
         return .deliver([BirdTubeDelivery.message(message, intent.event.id, in: channel, newest)])
     }
 
     private static let signInRequired = DeliveryPlan.waiting(
-        .signInRequired, "not signed in at BirdTube")
+        .signInRequired, "not signed in to BirdTube")
 
     private func notListed(_ intent: Intent) -> DeliveryPlan {
         .waiting(.notThere, "BirdTube does not list \(intent.key.name)")

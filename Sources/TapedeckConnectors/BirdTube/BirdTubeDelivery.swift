@@ -55,8 +55,8 @@ enum BirdTubeDelivery {
         }
     }
 
-    /// Searches for a message by the name it was sent with, back to the newest message known at
-    /// that time.
+    /// Searches for a message by the name with which it was sent, back to the newest message that
+    /// was known before it was sent.
     static func find(
         _ response: RemoteResponse, _ probe: RemoteRequest?, of intent: Intent, baseline: Int64
     ) throws(SyncFailure) -> ProbeResult {
@@ -84,8 +84,8 @@ enum BirdTubeDelivery {
         var message = try BirdTubeDocuments.message(row, of: video)
         guard name == nil || message.tempID == name else { return nil }
         let id = intent.event.id.description
-        // If its name already identifies the intent, keep the sighting equal to the one from the
-        // chat's next page.
+        // If the message's name already identifies the intent, leave `postedAs` empty, so that this
+        // sighting equals the sighting in the next reading of the chat.
         if message.tempID != id { message.postedAs = id }
         return Confirmation(
             remoteID: "message/\(message.message)",
@@ -125,8 +125,8 @@ struct BirdTubeChat: Hashable {
         guard list.count >= BirdTubeConnector.messagesPerPage,
             let oldest = times.filter(Timestamps.recorded.contains).min(), oldest < time
         else { return nil }
-        // Ask again for the oldest time, since more messages may have it, unless the whole page has
-        // that time.
+        // Request the messages with the oldest time again, because there may be more of them,
+        // unless the whole page has that time.
         return oldest + 1 < time ? oldest + 1 : oldest
     }
 }

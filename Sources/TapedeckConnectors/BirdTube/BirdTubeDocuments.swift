@@ -13,7 +13,7 @@ enum BirdTubeDocuments {
         }
     }
 
-    /// A list of chat messages, or a response of `/channel/messages` that contains one.
+    /// A list of chat messages, or a response from `/channel/messages` that contains such a list.
     static func messages(
         _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
     ) {
@@ -28,7 +28,7 @@ enum BirdTubeDocuments {
         }
     }
 
-    /// Reads the list in a response; an error of the remote becomes a refusal at `$`.
+    /// Reads the list in a response; an error reported by the remote becomes a refusal at `$`.
     private static func read(
         _ document: JSONValue, _ name: String, _ result: inout IngestResult,
         _ body: (JSONValue, String, inout IngestResult) -> Void
@@ -75,7 +75,7 @@ enum BirdTubeDocuments {
         }
     }
 
-    /// Reads a row of the list; the owner is only a number.
+    /// Reads a row of the list; the owner is given only as a number.
     static func video(_ element: JSONElement) throws(IngestRefusal) -> SubmissionObserved {
         var video = SubmissionObserved()
         video.video = try element.videoKey("youtube", id: "video_id").text
@@ -93,8 +93,8 @@ enum BirdTubeDocuments {
         return video
     }
 
-    /// Reads a chat message, with the names of SendBird's SDK in either form, `tempId` or
-    /// `temp_id`.
+    /// Reads a chat message, whose members are named as in SendBird's SDK, in either spelling:
+    /// `tempId` or `temp_id`.
     ///
     /// | member | contents |
     /// |---|---|
@@ -154,15 +154,15 @@ extension ChatFile {
 }
 
 extension JSONElement {
-    /// The threshold above which a number counts milliseconds: in seconds it is the year 5138, in
-    /// milliseconds the year 1973.
+    /// The threshold above which a number counts milliseconds: as seconds it is in the year 5138,
+    /// as milliseconds in the year 1973.
     private static let millisecondsMin = 100_000_000_000.0
 
     /// Returns a member that is a time in an undocumented format, as Unix milliseconds.
     ///
-    /// A number is in seconds or milliseconds, depending on its size: a site of 2015 has no videos
-    /// from 1970 or from 5138. A string is in RFC 3339 format, or in Python's format, which omits
-    /// the zone and means UTC.
+    /// A number is in seconds or milliseconds, depending on its size: a site from 2015 has no
+    /// videos from 1970 or from 5138. A string is in RFC 3339 format, or in Python's format, which
+    /// omits the zone and means UTC.
     func moment(_ name: String) throws(IngestRefusal) -> Int64? {
         guard let value = any(name).value else { return nil }
         if case .string(let text) = value {

@@ -22,7 +22,7 @@ enum BirdTubeRequest {
                 nickname: Nickname.standing(for: secrets.user)))
     }
 
-    /// Requests the videos sorted by age, starting at a row.
+    /// Returns the request for the videos sorted by age, starting at a row.
     static func list(offset: Int64) -> RemoteRequest {
         post("/video/list", List(offset: offset, limit: BirdTubeConnector.rowsPerPage))
     }
@@ -41,7 +41,7 @@ enum BirdTubeRequest {
         post(viewPath, View(video_id: key.id))
     }
 
-    /// Requests the messages of a chat before a time.
+    /// Returns the request for the messages of a chat before a time.
     static func messages(of channel: String, before timestamp: Int64) -> RemoteRequest {
         post(
             messagesPath,
@@ -105,7 +105,7 @@ enum BirdTubeRequest {
         var email: String
         var password: String
         var nickname: String?
-        /// Empty: no push notifications.
+        /// Empty, which means no push notifications.
         var device_token = ""
         var device_type = "WEB"
     }

@@ -8,14 +8,14 @@ package import TapedeckVideo
 /// The connector for Shelby's API of 2012 (`/v2`).
 ///
 /// A read returns a list, or an object with `err`. A write returns an object, and an `err` in it is
-/// the only sign of failure; the HTTP status says nothing. There is no paging and no "since": each
-/// read fetches the whole list of the account's channel.
+/// the only sign of failure; the HTTP status is meaningless. There is no paging and no way to
+/// request only new rows: each read fetches the whole list of the account's channel.
 ///
 /// | intent | request | safety |
 /// |---|---|---|
-/// | watch later, including the removal by watching | `PUT /v2/broadcasts/{id}.json` `owner_watch_later` | natural |
-/// | like | the same, `liked_by_owner` | natural |
-/// | watched | the same, `watched_by_owner` | natural |
+/// | watch later, including the removal by watching the video | `PUT /v2/broadcasts/{id}.json` `owner_watch_later` | natural |
+/// | like | the same request with `liked_by_owner` | natural |
+/// | watched | the same request with `watched_by_owner` | natural |
 /// | share | `POST /v2/socializations.json` | once: shares cannot be read back |
 ///
 /// Comments stay in the store, because this API does not support them.
@@ -43,7 +43,8 @@ package struct ShelbyConnector: Connector {
 
     // MARK: - Login
 
-    /// Logs in with `token` and `tokenSecret` from OAuth, and requests the rest with them.
+    /// Logs in with `token` and `tokenSecret` from OAuth, and uses them to request the user, the
+    /// linked services and the channels.
     package func login(
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
@@ -68,7 +69,7 @@ package struct ShelbyConnector: Connector {
         let channel = channels.first { !Self.isTrue($0, "public") }
             .flatMap { Self.text($0, "_id", "id") }
         guard let channel else {
-            throw SyncFailure(.remoteError, "the user has no channel at Shelby")
+            throw SyncFailure(.remoteError, "the user has no channel of their own on Shelby")
         }
         account.details["channel"] = channel
         var shown = AccountSighting(id, at: Shelby.system)
@@ -108,7 +109,8 @@ package struct ShelbyConnector: Connector {
     package func read(
         _ response: RemoteResponse, of page: RemotePage, _ account: RemoteAccount
     ) throws(SyncFailure) -> RemoteContent {
-        // The list is parsed like a saved file; this call checks for the API's own errors first.
+        // The list is parsed below like a saved file; this call first checks for the API's own
+        // errors.
         _ = try Self.list(response)
         let result: IngestResult
         do {
@@ -155,7 +157,7 @@ package struct ShelbyConnector: Connector {
         guard Self.intents.contains(intent.event.type) else { return .foreign }
         let known = try KnownBroadcasts(intent.key, views, projections)
         guard let winner = known.winner else {
-            return .waiting(.notThere, "no broadcast of \(intent.key.name) is known at Shelby")
+            return .waiting(.notThere, "no broadcast of \(intent.key.name) is known on Shelby")
         }
         switch intent.event.type {
         case PlaybackProgressed.eventType: return unset(known, before: intent)
@@ -181,7 +183,7 @@ package struct ShelbyConnector: Connector {
         }
     }
 
-    /// Removes the marks set before the intent; a mark that the remote set later stays.
+    /// Removes the marks set before the intent; a mark that was set on the remote later stays.
     private func unset(_ known: KnownBroadcasts, before intent: Intent) -> DeliveryPlan {
         let time = Int64(intent.event.stamp.milliseconds)
         let told = known.told.filter { $0.time <= time }
@@ -231,8 +233,9 @@ package struct ShelbyConnector: Connector {
             flag, field.value == "true", delivery.baseline, answer, response, intent)
     }
 
-    /// Confirms a changed flag: from the response if it contains the flag, otherwise as accepted at
-    /// the response's date.
+    /// Confirms a changed flag, using its value in the response.
+    ///
+    /// If the response does not contain the flag, the change counts as made at the response's date.
     private func confirm(
         _ flag: Flag, _ value: Bool, _ broadcast: String, _ answer: JSONValue,
         _ response: RemoteResponse, _ intent: Intent
@@ -269,9 +272,9 @@ package struct ShelbyConnector: Connector {
         }
     }
 
-    // MARK: - Answers
+    // MARK: - Responses
 
-    /// Returns the list in a response; an object is a failure, whatever the status.
+    /// Returns the list in a response; an object is a failure, whatever its status.
     private static func list(_ response: RemoteResponse) throws(SyncFailure) -> [JSONValue] {
         switch try ShelbyDocuments.document(response) {
         case .array(let list): return list

@@ -3,9 +3,9 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// Converts the responses of Shelby's API of 2012 to sightings.
+/// Converts responses from Shelby's API of 2012 to sightings.
 enum ShelbyDocuments {
-    /// Parses the JSON of a response; both APIs use it.
+    /// Parses the JSON of a response from either of Shelby's APIs.
     static func document(_ response: RemoteResponse) throws(SyncFailure) -> JSONValue {
         do {
             return try JSONParser.parse(
@@ -19,7 +19,7 @@ enum ShelbyDocuments {
 
     /// `/v2/channels/{id}/broadcasts.json`: a list of broadcasts, or a single one.
     ///
-    /// An object with `err` is the remote's error response; its HTTP status says nothing.
+    /// An object with `err` is the remote's error response; its HTTP status is meaningless.
     static func broadcasts(
         _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
     ) {
@@ -58,7 +58,7 @@ enum ShelbyDocuments {
 }
 
 extension BroadcastReceived {
-    /// Reads a broadcast; a null means the same as a missing field, because it never clears a known
+    /// Reads a broadcast; a null counts as a missing field, because it must never clear a known
     /// value.
     init(shelby element: JSONElement) throws(IngestRefusal) {
         self.init()
@@ -107,7 +107,7 @@ extension JSONElement {
         return try videoKey(provider, id: "video_id_at_provider")
     }
 
-    /// Returns the key of a video at `provider`; the field `name` contains its id.
+    /// Returns the key of a video hosted by `provider`; the field `name` contains the video's id.
     func videoKey(_ provider: String, id name: String) throws(IngestRefusal) -> VideoKey {
         let id = try identifier(name)
         do throws(ModelError) {

@@ -4,8 +4,8 @@ internal import TapedeckVideo
 
 /// The frames that contain a video in Shelby's API of 2012 to 2014.
 ///
-/// An intent for a video is sent to one of its frames. Items: `f` id → the state of the frame, its
-/// sightings merged field by field in canonical order.
+/// An intent for a video is sent to one of its frames. Items: `f` id → the state of the frame,
+/// which is merged from its sightings, field by field, in canonical order.
 struct ShelbyFrames: Projection {
     var name: String { "shelby-frames" }
     var version: Int { 1 }
@@ -13,10 +13,11 @@ struct ShelbyFrames: Projection {
     var eventTypes: [EventType] { [FrameObserved.eventType, CommentObserved.eventType] }
     var ruleText: String? {
         """
-        Each frame merges its sightings, newer over older; of the messages, the greatest id counts.
+        The sightings of a frame are merged, newer over older. Only the message with the \
+        greatest id counts.
         """
     }
-    /// Empty: frames are looked up by their video.
+    /// Empty: frames are looked up by video.
     var tables: [String] { [] }
 
     struct State: ProjectionState, Equatable {
@@ -96,7 +97,7 @@ struct KnownFrame: Hashable {
 
 /// The frames of one video, grouped by the actions the account can take on them.
 struct KnownFrames {
-    /// The frames that the user or others have shared, oldest first.
+    /// The frames that the user or other users have shared, oldest first.
     var shared: [KnownFrame] = []
     /// The existing copies that the user's likes created.
     var copies: [KnownFrame] = []
@@ -124,13 +125,14 @@ struct KnownFrames {
 
     /// Returns the frame that represents the video.
     ///
-    /// - Parameter user: A user whose frames are skipped; nil skips none.
+    /// - Parameter user: A user whose frames are skipped; nil to skip none.
     func winner(_ rule: WinnerRule, notOf user: String? = nil) -> KnownFrame? {
         let frames = shared.filter { user == nil || $0.creator != user }
         return rule == .oldest ? frames.first : frames.last
     }
 
-    /// Returns the conversation of the frame that represents the video, or else of any frame.
+    /// Returns the conversation of the frame that represents the video, or of any other frame if
+    /// that frame has no conversation.
     func conversation(_ rule: WinnerRule) -> String? {
         winner(rule)?.conversation ?? (shared + copies).lazy.compactMap(\.conversation).first
     }

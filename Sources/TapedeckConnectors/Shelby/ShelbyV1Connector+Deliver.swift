@@ -16,7 +16,7 @@ extension ShelbyV1Connector {
         }
         let known = try KnownFrames(intent.key, views)
         guard !known.shared.isEmpty || !known.copies.isEmpty else {
-            return .waiting(.notThere, "no frame of \(intent.key.name) is known at Shelby")
+            return .waiting(.notThere, "no frame of \(intent.key.name) is known on Shelby")
         }
         switch intent.event.type {
         case LikeToggled.eventType:
@@ -46,7 +46,7 @@ extension ShelbyV1Connector {
         guard let frame = known.winner(rule, notOf: account.user) else {
             return .refused(
                 .conditionFailed,
-                "only the user shares the video at Shelby, and users cannot like their own frames")
+                "no other user shares the video on Shelby, and users cannot like their own frames")
         }
         return .deliver([
             Delivery(
@@ -59,7 +59,10 @@ extension ShelbyV1Connector {
     private func unlike(_ known: KnownFrames) -> DeliveryPlan {
         if known.copies.isEmpty {
             return known.isLiked
-                ? .waiting(.notThere, "the copy that the like created is not known yet")
+                ? .waiting(
+                    .notThere,
+                    "the like cannot be removed yet: Shelby has not yet listed the copy of the video that"
+                        + " it made for the like")
                 : .satisfied
         }
         let liked = known.shared.filter(\.isLiked).map(\.id).joined(separator: " ")
@@ -75,7 +78,7 @@ extension ShelbyV1Connector {
 
     private func comment(_ comment: CommentPosted, _ known: KnownFrames) -> DeliveryPlan {
         guard let id = known.conversation(rule) else {
-            return .waiting(.notThere, "no conversation about the video is known at Shelby")
+            return .waiting(.notThere, "no conversation about the video is known on Shelby")
         }
         let path = "/conversation/\(RemoteRequest.segment(id))"
         return .deliver([
@@ -102,7 +105,7 @@ extension ShelbyV1Connector {
     }
 
     private func seconds(_ value: Double) -> String {
-        // No video is this long, and the number would not fit.
+        // No video is that long, and a larger number would not fit into an `Int64`.
         let whole = value.rounded(.down)
         return whole == value && value < 1e15 ? String(Int64(whole)) : String(value)
     }
@@ -123,7 +126,7 @@ extension ShelbyV1Connector {
     }
 
     private var waitsForShared: DeliveryPlan {
-        .waiting(.notThere, "no frame that shares the video is known at Shelby")
+        .waiting(.notThere, "no frame that shares the video is known on Shelby")
     }
 
     // MARK: - Confirming
@@ -141,7 +144,7 @@ extension ShelbyV1Connector {
             return try confirmLike(result, response, delivery, intent, account)
         case CommentPosted.eventType:
             let own = try own(result, intent, account)
-            // The message just added is the newest.
+            // The newest message is the one that was just added.
             return try confirmation(own.max { $0.id < $1.id }, response, intent)
         default: return Confirmation()
         }
@@ -168,7 +171,7 @@ extension ShelbyV1Connector {
         return Confirmation(sightings: reading.content.sightings)
     }
 
-    /// A copy that is not found is not liked either: the like was removed earlier.
+    /// If the copy is not found, the like was removed earlier.
     private func confirmUnlike(
         _ response: RemoteResponse, _ delivery: Delivery, _ intent: Intent
     ) throws(SyncFailure) -> Confirmation {
@@ -214,9 +217,9 @@ extension ShelbyV1Connector {
 
     /// Returns the time at which a changed like was observed.
     ///
-    /// Response dates have a resolution of one second. A change must outlast everything read
-    /// earlier in the same second, and two changes must keep their order; within the second, the
-    /// time of the user's action decides.
+    /// Response dates have a resolution of one second. A change must count as newer than everything
+    /// read earlier in the same second, and two changes must keep their order. Within the second,
+    /// the time of the user's action therefore decides.
     private func observedAt(_ response: RemoteResponse, _ intent: Intent) -> Int64? {
         response.date.map { second in
             min(max(second + 1, Int64(intent.event.stamp.milliseconds)), second + 999)
@@ -244,8 +247,8 @@ extension ShelbyV1Connector {
         guard intent.event.type == CommentPosted.eventType else {
             return try findLike(result, response, delivery, intent, baseline, account)
         }
-        // Ids from the same second are unordered. Each of several equal messages confirms one
-        // intent only.
+        // Ids from the same second are unordered. If several messages are equal, each of them
+        // confirms only one intent.
         let since = ShelbyV1ID(baseline)?.milliseconds ?? 0
         let own = try own(result, intent, account).filter {
             $0.id.milliseconds >= since && !taken.contains($0.id.text)
@@ -254,8 +257,8 @@ extension ShelbyV1Connector {
         return .found(try confirmation(oldest, response, intent))
     }
 
-    /// Searches the user's roll for a copy of the video, page by page, until well before the
-    /// intent.
+    /// Searches the user's roll for a copy of the video, page by page, back to a time well before
+    /// the intent.
     private func findLike(
         _ result: JSONValue, _ response: RemoteResponse, _ delivery: Delivery, _ intent: Intent,
         _ frame: String, _ account: RemoteAccount
@@ -286,7 +289,7 @@ extension ShelbyV1Connector {
 
     // MARK: - Conversations
 
-    /// Returns the user's messages in a conversation that have the text of an intent.
+    /// Returns the user's messages in a conversation that have the same text as an intent.
     private func own(
         _ conversation: JSONValue, _ intent: Intent, _ account: RemoteAccount
     ) throws(SyncFailure) -> [ShelbyV1Message] {
@@ -304,7 +307,7 @@ extension ShelbyV1Connector {
         }
     }
 
-    /// Splits a text into words, because a remote may change its whitespace.
+    /// Splits a string into words, because the remote may change whitespace.
     private func words(_ text: String) -> [Substring] { text.split(whereSeparator: \.isWhitespace) }
 
     private func confirmation(

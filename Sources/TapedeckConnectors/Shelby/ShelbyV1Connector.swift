@@ -5,22 +5,22 @@ package import TapedeckVideo
 
 /// The connector for Shelby's API of 2012 to 2014 (`/v1`), at an address that ends in `/v1`.
 ///
-/// Every response is an envelope whose own status counts. Lists are sorted by id, newest first, and
-/// paged by `since_id`, which includes the row with that id, so a page repeats the last row of the
-/// page before it.
+/// Every response is an envelope that contains a status, which counts instead of the HTTP status.
+/// Lists are sorted by id, newest first. A page requested with `since_id` includes the row with
+/// that id, so it repeats the last row of the page before it.
 ///
 /// | intent | request | safety |
 /// |---|---|---|
-/// | like | `PUT /frame/{id}/like` | probe: the copy it creates on the user's public roll |
-/// | unlike | `DELETE /frame/{copy}`, each copy | natural: a deleted copy stays deleted |
+/// | like | `PUT /frame/{id}/like` | probe: the copy that the like creates on the user's public roll |
+/// | unlike | `DELETE /frame/{copy}` for each copy | natural: a deleted copy stays deleted |
 /// | comment | `POST /conversation/{id}/messages` | probe: the user's messages in the conversation |
-/// | watched | `POST /frame/{id}/watched` | once: a view counts once a day, everything else every time |
+/// | watched | `POST /frame/{id}/watched` | once: a view counts once per day, everything else each time |
 /// | share | `POST /frame/{id}/share` | once: shares cannot be read back |
 ///
-/// Watch-later marks, and their removal by watching, stay in the store. This API has no mark of its
-/// own: `add_to_watch_later`, as older clients call it, *is* the like. It counts as a like, and
-/// puts a copy on the user's public roll. The two cannot be told apart, so a viewing that removes a
-/// mark would also remove a like.
+/// Watch-later marks, and their removal by watching the video, stay in the store. This API has no
+/// separate mark: the `add_to_watch_later` of older clients *is* a like. It counts as a like and
+/// puts a copy on the user's public roll. Marks and likes cannot be distinguished, so watching a
+/// marked video would also remove a like.
 ///
 /// Likes are read from the frames' upvoters and from the user's public roll. A like removed
 /// elsewhere is noticed only when its frame is read again, because the roll does not report
@@ -77,14 +77,16 @@ package struct ShelbyV1Connector: Connector {
             sightings: shown.proposals(answer))
     }
 
-    /// Deletes the user's only token, which ends all of the user's sessions.
+    /// Returns the request that deletes the user's only token, which ends all of the user's
+    /// sessions.
     package func logOutRequest(_ account: RemoteAccount) -> RemoteRequest? {
         RemoteRequest("DELETE", "/token/\(RemoteRequest.segment(account.token))")
     }
 
-    /// Counts an unknown token as logged out.
+    /// Treats an unknown token as a successful logout.
     ///
-    /// A 401 or 404 counts only in Shelby's envelope, because a proxy can return one too.
+    /// A 401 or 404 counts only inside Shelby's envelope, because a proxy can return these statuses
+    /// too.
     package func logOutFailure(_ response: RemoteResponse) -> SyncFailure? {
         do {
             _ = try ShelbyV1Documents.result(response)
@@ -124,10 +126,12 @@ package struct ShelbyV1Connector: Connector {
     private static let dashboard = "dashboard"
     private static let likes = "likes"
     private static let pageCount = 50
-    /// A page with fewer rows is the last one: by its own notes, the remote caps pages at 20 or 500
-    /// rows.
+    /// The minimum number of rows in a full page; a page with fewer rows is the last page.
+    ///
+    /// According to the remote's own notes, pages are limited to 20 or 500 rows.
     private static let fullCountMin = 20
-    /// The time for which new rows of others may still appear below newer rows, in milliseconds.
+    /// The time for which new rows from other users may still appear below newer rows, in
+    /// milliseconds.
     private static let lookBack: Int64 = 7_200_000
 
     package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {
@@ -140,8 +144,10 @@ package struct ShelbyV1Connector: Connector {
             : list("/dashboard", since: page.place)
     }
 
-    /// Requests the user's public roll, from the row with id `since` to older ones, or from the
-    /// newest row if empty.
+    /// Returns the request for the user's public roll, from the row with the id `since` to older
+    /// rows.
+    ///
+    /// If `since` is empty, the page begins with the newest row.
     func rollFrames(_ account: RemoteAccount, since: String = "") -> RemoteRequest {
         let roll = RemoteRequest.segment(account.details[ShelbyV1Connector.roll] ?? "")
         return list("/roll/\(roll)/frames", since: since)
@@ -191,7 +197,7 @@ package struct ShelbyV1Connector: Connector {
         return RemotePage(page.feed, oldest.text)
     }
 
-    // MARK: - Answers
+    // MARK: - Responses
 
     func element(_ value: JSONValue) throws(SyncFailure) -> JSONElement {
         do {
@@ -217,7 +223,7 @@ struct ShelbyV1Reading {
     private(set) var content = RemoteContent()
     /// The lowest id of a row.
     private(set) var oldest: ShelbyV1ID?
-    /// The frames that are likes of the user.
+    /// The frames that the user's likes created.
     private(set) var likes: [ShelbyV1Frame] = []
 
     init(_ account: RemoteAccount, observedAt: Int64?) {

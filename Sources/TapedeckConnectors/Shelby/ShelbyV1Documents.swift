@@ -3,12 +3,12 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// Parses the responses of Shelby's API of 2012 to 2014.
+/// Parses responses from Shelby's API of 2012 to 2014.
 enum ShelbyV1Documents {
     /// Returns the result in a response's envelope.
     ///
-    /// The status in the body counts: a dashboard without a login is HTTP 404 with a body that
-    /// contains 401.
+    /// The status in the body counts, not the HTTP status. For example, the response to a request
+    /// for the dashboard without a login has the HTTP status 404 and contains the status 401.
     static func result(_ response: RemoteResponse) throws(SyncFailure) -> JSONValue {
         guard case .object(let members) = try ShelbyDocuments.document(response),
             let status = members["status"]?.int64
@@ -41,8 +41,8 @@ enum ShelbyV1Documents {
 
     /// Returns the frame of a dashboard entry; nil if the entry is skipped.
     ///
-    /// Like the client of 2014, it skips three kinds of notices, entries without a frame, and
-    /// frames without a creator, unless they are recommendations.
+    /// Like the 2014 client, this method skips entries without a frame and three kinds of notices.
+    /// It also skips entries whose frame has no creator, unless they are recommendations.
     static func frame(ofEntry entry: JSONElement) throws(IngestRefusal) -> JSONElement? {
         let action = try entry.integer("action").value ?? 0
         guard !unsupportedActions.contains(action),
@@ -80,7 +80,7 @@ struct ShelbyV1Frame {
     /// The messages that could not be read.
     private(set) var refused: [IngestRefusal] = []
 
-    /// Reads a frame; nil if it has no video, since any joined object may be null.
+    /// Reads a frame; nil if it has no video, because any embedded object may be null.
     init?(_ frame: JSONElement) throws(IngestRefusal) {
         id = try frame.shelbyID("id")
         guard let video = try frame.object("video").value else { return nil }
@@ -166,7 +166,7 @@ struct ShelbyV1Frame {
     }
 }
 
-/// A message of a conversation.
+/// A message in a conversation.
 struct ShelbyV1Message {
     let id: ShelbyV1ID
     let user: String?
@@ -174,7 +174,7 @@ struct ShelbyV1Message {
     let origin: String?
     let text: String
 
-    /// Returns the messages of a conversation that have a text, in order.
+    /// Returns the messages of a conversation whose text is not empty, in order.
     static func list(
         _ conversation: JSONElement, _ refused: inout [IngestRefusal]
     ) throws(IngestRefusal) -> [ShelbyV1Message] {
@@ -201,7 +201,8 @@ struct ShelbyV1Message {
 
     /// Returns a sighting of the message.
     ///
-    /// - Parameter intent: The user's comment that created the message; nil if there is none.
+    /// - Parameter intent: The event of the user's comment that created the message; nil if there
+    ///   is none.
     func sighting(of video: String, postedAs intent: EventID? = nil) -> CommentObserved {
         var sighting = CommentObserved()
         sighting.comment = ShelbyV1Message.prefix + id.text
@@ -213,7 +214,7 @@ struct ShelbyV1Message {
         return sighting
     }
 
-    /// The prefix of a message's id in the comments of all systems.
+    /// The prefix that identifies a message of Shelby among the comments of all systems.
     static let prefix = "shelby:"
 }
 

@@ -1,6 +1,6 @@
 /// An id of Shelby's API of 2012 to 2014: 24 hex digits, the first eight of which are Unix seconds.
 ///
-/// Ids from one server sort by creation time. The time itself is only for display.
+/// Ids from one server sort by creation time, with a resolution of one second.
 struct ShelbyV1ID: Hashable, Comparable {
     /// The id in the remote's notation.
     let text: String

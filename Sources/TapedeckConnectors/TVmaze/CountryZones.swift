@@ -1,7 +1,9 @@
-/// The time zone that determines TVmaze's days for each country, even if the country has several.
+/// The time zone that determines TVmaze's days in each country, even if the country has several
+/// zones.
 ///
-/// If a country has several zones, this is the zone that TVmaze reports for the country's channels,
-/// if recorded; otherwise the first one in the time zone database.
+/// If a country has several zones, this is the zone that a recorded TVmaze response contains for
+/// the country's channels. If there is no such response, it is the country's first zone in the time
+/// zone database.
 enum CountryZones {
     /// The zones by ISO 3166 country code.
     static let byCode: [String: String] = {

@@ -5,9 +5,9 @@ internal import TapedeckVideo
 
 /// The connector for TVmaze's API: the shows of the current week, and their casts.
 ///
-/// TVmaze has no logins and accepts no intents. The zone of each schedule determines which week it
-/// is and when the next one begins. A complete list of a day is recorded as a fact of its own, so
-/// that episodes removed from the day are cancelled.
+/// TVmaze has no logins and accepts no intents. The time zone of each schedule determines which
+/// week it is and when the next week begins. A complete list for a day is recorded as a separate
+/// fact, so that episodes removed from the day are cancelled.
 ///
 /// | feed | contents |
 /// |---|---|
@@ -15,16 +15,17 @@ internal import TapedeckVideo
 /// | `schedule/web/monday`, `schedule/web-US/monday` | `/schedule/web`: the same for web channels |
 /// | `shows/{id}/cast` | `/shows/{id}/cast`: the cast of a show |
 ///
-/// A feed is a weekday and its date is the feed's position, so that the store remembers the state
-/// of seven feeds per schedule rather than one for every date.
+/// A feed is named after a weekday, and the date is the position in the feed. The store therefore
+/// keeps the state of seven feeds per schedule instead of one feed for every date.
 package struct TVmazeConnector: Connector {
-    /// The maximum number of casts requested per read: about two minutes at 20 requests per 10 s.
+    /// The maximum number of casts requested per read, which takes about two minutes at 20 requests
+    /// per 10 s.
     static let castsMax = 200
 
     private let schedules: [TVmazeSchedule]
 
-    /// Creates a connector for the named schedules, as `TVmazeSchedule.read` returns them; unknown
-    /// names are skipped.
+    /// Creates a connector for schedules, given by `TVmazeSchedule.name`; unknown names are
+    /// skipped.
     package init(schedules names: [String] = []) {
         let known = names.compactMap { TVmazeSchedule($0) }
         schedules = known.isEmpty ? TVmazeSchedule.standard : known
@@ -44,7 +45,7 @@ package struct TVmazeConnector: Connector {
 
     // MARK: - Login
 
-    /// Throws `.usage`: TVmaze has no logins.
+    /// Throws `.usage`, because TVmaze has no logins.
     package func login(
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
@@ -117,7 +118,7 @@ package struct TVmazeConnector: Connector {
             return try IngestResource.named("tvmaze/cast").read(
                 response.body, show: show, observedAt: response.date)
         }
-        // Without its time, a list cannot be ordered among other lists.
+        // Without the time of its response, a list cannot be ordered among other lists.
         let listing = try response.date.map { (_) throws(ModelError) in
             try ListingRequest(date: date, country: schedule.country)
         }
@@ -128,7 +129,7 @@ package struct TVmazeConnector: Connector {
 
     /// Returns the reason a request failed; nil on success.
     ///
-    /// There is no login to reject, so a 401 or 403 is a temporary refusal.
+    /// There is no login to reject, so a 401 or 403 counts as a temporary refusal.
     private static func failure(_ response: RemoteResponse) -> SyncFailure? {
         guard [401, 403].contains(response.status) else { return response.failure }
         return SyncFailure(

@@ -5,12 +5,12 @@ internal import TapedeckVideo
 /// Converts the responses of api.tvmaze.com to sightings.
 ///
 /// The same show is embedded in many rows and responses, in different versions; each sighting keeps
-/// its version, and the folds pick the newest.
+/// its version, and the folds use the newest version.
 enum TVmazeDocuments {
     /// `/schedule` and `/schedule/web`: episodes, each with its show at `show` or `_embedded.show`.
     ///
-    /// If the request is known and the list was read completely, the list is recorded as a fact of
-    /// its own.
+    /// If the request is known and the list was read completely, the list is recorded as a separate
+    /// fact.
     static func schedule(
         _ document: JSONValue, web: Bool, _ context: IngestContext, _ result: inout IngestResult
     ) {
@@ -220,8 +220,8 @@ enum TVmazeDocuments {
 extension EpisodeScheduled {
     /// Returns the days whose lists may contain the episode.
     ///
-    /// These are its airdate, and the day on which it begins in its channel's zone: a schedule may
-    /// list late-night episodes under the previous day.
+    /// These are the episode's airdate, and the day on which the episode begins in its channel's
+    /// zone: a schedule may list late-night episodes under the previous day.
     fileprivate func days(of show: ShowObserved, _ zones: inout ZoneCache) -> [String?] {
         guard hasAirstamp else { return [airdate] }
         let channel = show.hasNetwork ? show.network : show.webChannel

@@ -11,7 +11,7 @@ struct TVmazeSchedule: Hashable {
 
     /// The schedules that are read by default.
     static let standard = [TVmazeSchedule(country: ScheduleScope.countryDefault, isWeb: false)]
-    /// The maximum number of schedules of a remote; each needs seven requests.
+    /// The maximum number of schedules per remote; each schedule needs seven requests.
     static let countMax = 20
 
     private static let web = "web"
@@ -31,7 +31,8 @@ struct TVmazeSchedule: Hashable {
         self.init(country: country, isWeb: isWeb)
     }
 
-    /// Parses the schedules of a remote and removes duplicates; an empty list gives `standard`.
+    /// Parses the schedules of a remote and removes duplicates; returns `standard` for an empty
+    /// list.
     ///
     /// Throws `SyncError` with `.usage` and a hint that lists the valid forms.
     static func read(_ names: [String]) throws(SyncError) -> [TVmazeSchedule] {

@@ -52,7 +52,7 @@ extension ShowObserved {
 struct ClearedFields {
     private var names: [String] = []
 
-    /// Returns the value; for a null, records `name`, the field's name in our schema.
+    /// Returns the value; if it is null, records `name`, the field's name in our schema.
     mutating func take<Value>(_ name: String, _ field: JSONField<Value>) -> Value? {
         if case .null = field { names.append(name) }
         return field.value

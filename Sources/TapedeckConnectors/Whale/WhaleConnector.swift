@@ -3,22 +3,22 @@ package import TapedeckProjections
 package import TapedeckSync
 package import TapedeckVideo
 
-/// The connector for Whale's API (`/api/v1`): questions, and answers by video.
+/// The connector for Whale's API (`/api/v1`): questions, and answers in the form of videos.
 ///
-/// Lists are paged from 0, newest row first, sorted by a hidden time without a tie-break, so a page
-/// may repeat or miss rows. Known rows are therefore recognized by id, and every list is read to
-/// its end each time, and again if rows may have moved. Comments and likes are read only if an
-/// answer's counts have changed.
+/// Pages are numbered from 0. Lists are sorted newest first, by a time that the API does not show
+/// and without a tie-break, so a page may repeat or miss rows. Known rows are therefore recognized
+/// by id. Each reading reads every list to its end, and reads it again if rows may have moved.
+/// Comments and likes are read only if an answer's counts have changed.
 ///
 /// | intent | request | safety |
 /// |---|---|---|
-/// | comment | `POST /answers/{id}/comments` | probe: comments with an id above the highest known |
+/// | comment | `POST /answers/{id}/comments` | probe: comments with an id above the highest known id |
 /// | like | `POST /answers/{id}/likes` | probe, also before the request: each request inserts a like, and the response is 500 |
 /// | unlike | no route | refused, unless the answer is not liked |
 /// | follow, unfollow | no route | refused |
 /// | picture of a profile | `PATCH /users/{id}` | natural |
-/// | the rest of a profile | no route | stays in the store: not an intent of this remote |
-/// | question | `POST /questions` | probe: the open questions, then the answered ones |
+/// | the rest of a profile | no route | stays in the store: not an intent for this remote |
+/// | question | `POST /questions` | probe: the open questions, then the answered questions |
 /// | answer | `POST /questions/{id}/answers` | probe: the response is 201 before the answer exists, even if the upload fails later |
 ///
 /// | feed | contents |
@@ -32,8 +32,9 @@ package struct WhaleConnector: Connector {
     static let root = "/api/v1/"
     /// The number of rows requested per page; the server has no limit.
     static let rowsPerPage = 100
-    /// The time in which an upload must become an answer, in milliseconds; after that it counts as
-    /// lost, because the server does not report failed uploads.
+    /// The time within which an upload must become an answer, in milliseconds.
+    ///
+    /// After that, the upload counts as lost, because the server does not report failed uploads.
     static let uploadSettling: UInt64 = 600_000
 
     private let projections: VideoProjections
@@ -233,7 +234,7 @@ package struct WhaleConnector: Connector {
         guard ["http://", "https://"].contains(where: edit.imageURL.lowercased().hasPrefix) else {
             return .refused(.invalidPayload, "Whale accepts a picture only as an http or https URL")
         }
-        // A picture that was replaced since, here or at Whale, is no longer needed.
+        // A picture that has since been replaced, here or on Whale, is no longer needed.
         let known = try KnownPicture(intent.key, views, projections)
         return known.shown == edit.imageURL && known.remote != edit.imageURL
             ? .deliver([WhaleDelivery.picture(edit)]) : .satisfied
@@ -265,7 +266,7 @@ package struct WhaleConnector: Connector {
     }
 
     private static func unknown(_ kind: String, _ id: String) -> DeliveryPlan {
-        .waiting(.notThere, "the \(kind) \(id) is unknown at Whale")
+        .waiting(.notThere, "Whale does not list the \(kind) \(id)")
     }
 
     package func confirm(

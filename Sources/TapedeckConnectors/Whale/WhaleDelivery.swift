@@ -2,7 +2,8 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// The highest known ids when a request is sent; the object it creates gets a greater id.
+/// The highest known ids when a request is sent; the object that the request creates gets a greater
+/// id.
 struct WhaleBaseline: Hashable {
     /// The highest id of a comment or of a question.
     var number: Int64
@@ -52,7 +53,7 @@ enum WhaleDelivery {
             request: post(
                 list, [.init("like[answer_id]", answer), .init("like[user_id]", user)]),
             probe: WhaleConnector.get(list))
-        // Sending it twice would create two likes, and a like cannot be removed.
+        // Sending the request twice would create two likes, and a like cannot be removed.
         delivery.isAskedFirst = true
         return delivery
     }
@@ -100,7 +101,7 @@ enum WhaleDelivery {
         return delivery
     }
 
-    /// Refuses a file whose type makes the upload fail without an error at the server.
+    /// Refuses a file whose type would make the upload fail on the server without an error.
     static func refusal(of recorded: AnswerRecorded) -> DeliveryPlan? {
         func refusal(_ what: String, _ types: [String: String]) -> DeliveryPlan {
             .refused(
@@ -118,7 +119,7 @@ enum WhaleDelivery {
         RemoteRequest("POST", WhaleConnector.root + list, body: .form(fields))
     }
 
-    // MARK: - Answers
+    // MARK: - Responses
 
     static func confirm(
         _ response: RemoteResponse, of intent: Intent
@@ -164,7 +165,8 @@ enum WhaleDelivery {
             sightings.add(try WhaleDocuments.answer(row, postedAs: event), at: row.path)
             try sightings.addQuestion(try row.member("question"))
         }
-        // Comments and likes of one answer share a set of ids, so the id includes the kind.
+        // A comment and a like of the same answer may have the same id, so the remote id includes
+        // the kind.
         return Confirmation(
             remoteID: "\(kind)/\(try row.id())", sightings: sightings.result.proposals)
     }

@@ -7,9 +7,9 @@ internal import TapedeckVideo
 struct WhalePage {
     /// The rows that are objects.
     private(set) var rows: [JSONElement] = []
-    /// The rows that are not objects: path and reason.
+    /// The rows that are not objects, each as its path and the reason.
     private(set) var refused: [String] = []
-    /// The page's number, from 0.
+    /// The page's number, starting at 0.
     private(set) var number: Int64
     private(set) var total: Int64
 
@@ -39,7 +39,7 @@ struct WhalePage {
     }
 }
 
-/// A response of Whale's server as a JSON object.
+/// A response from Whale's server, as a JSON object.
 enum WhaleAnswer {
     /// Returns the response as an object, or throws the failure that its status reports.
     static func element(_ response: RemoteResponse) throws(SyncFailure) -> JSONElement {
@@ -72,7 +72,7 @@ enum WhaleAnswer {
 
 /// Converts the objects of Whale's API to sightings.
 ///
-/// Field names are inconsistent, times are missing, and a count of 0 is null.
+/// In these objects, field names are inconsistent, times are missing, and a count of 0 is null.
 enum WhaleDocuments {
     /// Reads a user, either in full or as embedded in a question or an answer.
     static func user(_ element: JSONElement) throws(IngestRefusal) -> UserObserved {
@@ -88,8 +88,8 @@ enum WhaleDocuments {
 
     /// Reads the counts of a user.
     ///
-    /// Call it only for responses that include the counts: there null means 0, elsewhere it means
-    /// unknown.
+    /// Call this only for responses that include the counts. In these responses, null means 0; in
+    /// others, it means that the count is unknown.
     static func counts(
         _ element: JSONElement, isOwn: Bool
     ) throws(IngestRefusal) -> UserObserved {
@@ -194,7 +194,7 @@ struct WhaleSightings {
         context = IngestContext(show: nil, observedAt: response.date)
     }
 
-    /// The refused rows: path and reason.
+    /// The refused rows, each as its path and the reason.
     var refused: [String] { result.refused.map { "\($0.path): \($0.message)" } }
 
     /// Adds a sighting and returns its index, or nil if it is a duplicate or was refused.
@@ -206,7 +206,7 @@ struct WhaleSightings {
     }
 
     /// Runs `body` and records its error as a refusal, so that one bad row does not affect the
-    /// others.
+    /// other rows.
     mutating func read(_ body: (inout WhaleSightings) throws(IngestRefusal) -> Void) {
         do throws(IngestRefusal) {
             try body(&self)

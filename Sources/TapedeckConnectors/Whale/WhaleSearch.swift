@@ -6,8 +6,8 @@ internal import TapedeckVideo
 ///
 /// Rows are sorted newest first and ids increase, so an object created after the baseline has a
 /// greater id and comes before the known rows. The search ends at a page whose rows were all known
-/// at the baseline. Among equal rows that no other intent has claimed, the lowest id matches, so
-/// that two equal comments each find their own row.
+/// when the baseline was recorded. If several equal rows have not been claimed by other intents,
+/// the row with the lowest id matches, so that two equal comments each find their own row.
 struct WhaleSearch {
     private let response: RemoteResponse
     private let intent: Intent

@@ -19,7 +19,8 @@ struct HTMLElement {
     }
 }
 
-/// The elements of a page, parsed by libxml2 as a browser would: any bytes produce some page.
+/// The elements of a page, parsed by libxml2 as a browser would parse it: any bytes result in some
+/// page.
 ///
 /// Nothing that the page references is loaded. The page is walked without recursion, so deep
 /// nesting cannot overflow the stack.
@@ -48,7 +49,7 @@ enum HTMLElements {
         }
     }
 
-    /// Initializes the library's global tables once, before several threads use it.
+    /// Initializes the library's global tables once, before several threads use the library.
     private static let isReady: Bool = {
         xmlInitParser()
         return true

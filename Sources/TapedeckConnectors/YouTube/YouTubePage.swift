@@ -2,19 +2,20 @@ internal import CLibXML2
 public import TapedeckModel
 public import TapedeckVideo
 
-/// The video of a YouTube page: its key, its title and its thumbnail.
+/// The video on a YouTube page: its key, its title and its thumbnail.
 ///
 /// ```swift
 /// let page = try YouTubePage(html: bytes)
 /// let submit = try SubmitVideo(page.video.text, title: page.title, thumbnail: page.thumbnail)
 /// ```
 ///
-/// Reading is pure. The markup changed over the years; the first match in each row counts:
+/// Reading is pure. The markup has changed over the years. In each row, the first element that the
+/// page contains counts:
 ///
 /// | what | where |
 /// |---|---|
-/// | video | `meta itemprop=videoId` (to 2018), `meta itemprop=identifier`, `link rel=canonical`, `og:url` |
-/// | title | the first `meta itemprop=name` (later ones name the channel), `og:title` |
+/// | video | `meta itemprop=videoId` (until 2018), `meta itemprop=identifier`, `link rel=canonical`, `og:url` |
+/// | title | the first `meta itemprop=name` (later elements name the channel), `og:title` |
 /// | picture | `link itemprop=thumbnailUrl`, `og:image` |
 public struct YouTubePage: Hashable, Sendable {
     /// The video.
@@ -31,8 +32,8 @@ public struct YouTubePage: Hashable, Sendable {
 
     /// Parses a page in UTF-8; invalid bytes are repaired.
     ///
-    /// Throws `ModelError`: `.invalidVideo` for a page without a video, such as a channel's, or for
-    /// input that is not a page; `.tooLarge` if it is longer than `bytesMax`.
+    /// Throws `ModelError`: `.invalidVideo` for a page without a video, such as a channel page, or
+    /// for input that is not a page; `.tooLarge` if the page is longer than `bytesMax`.
     public init(html: [UInt8]) throws(ModelError) {
         guard html.count <= YouTubePage.bytesMax else {
             throw ModelError(
@@ -61,7 +62,7 @@ public struct YouTubePage: Hashable, Sendable {
     }
 }
 
-/// The facts in the head of a page, best source first.
+/// The facts from the head of a page, best source first.
 private struct PageFacts {
     enum ID {
         case id(String)

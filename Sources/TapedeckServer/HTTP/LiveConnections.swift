@@ -4,9 +4,9 @@ internal import TapedeckModel
 
 /// The connections that receive new heads.
 ///
-/// Each receives the space's current head at once and again after each change; a slow connection
-/// receives only the latest. One timer for all connections repeats the current head from time to
-/// time, which is the signal for a keep-alive message.
+/// Each connection receives the space's current head at once and a new head after each change; a
+/// slow connection receives only the latest head. One timer for all connections repeats the current
+/// head periodically, as a keep-alive message.
 final class LiveConnections: Service {
     private let state = Mutex(State())
     private let gate: RequestGate
@@ -29,7 +29,8 @@ final class LiveConnections: Service {
 
     /// Adds a connection.
     ///
-    /// - Parameter head: The head read before this call; a later one takes precedence.
+    /// - Parameter head: The head read before this call; a head announced since then takes
+    ///   precedence.
     func connect(
         _ space: SpaceID, _ head: SpaceHead
     ) throws(ServerError) -> AsyncStream<SpaceHead> {

@@ -58,7 +58,7 @@ struct BodyHeaders {
 }
 
 extension Request {
-    /// Reads and decompresses the body; `bytesMax` limits its size before and after.
+    /// Reads and decompresses the body; `bytesMax` limits its size before and after decompression.
     func collect(
         _ headers: BodyHeaders, bytesMax: Int, _ held: HeldBytes, received: inout Int
     ) async throws -> [UInt8] {

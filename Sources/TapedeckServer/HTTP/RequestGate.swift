@@ -1,7 +1,7 @@
 internal import Synchronization
 internal import TapedeckModel
 
-/// Admits requests, and limits the number of concurrent requests and the memory they use.
+/// Admits requests while limiting their number and the memory they use.
 final class RequestGate: Sendable {
     private let inside = Atomic(0)
     private let held = Atomic(0)

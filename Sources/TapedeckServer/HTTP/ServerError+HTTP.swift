@@ -3,7 +3,7 @@ internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
 extension ServerError {
-    /// The status of the response; `schema/errors.md` has the table.
+    /// The status of the response; see the table in `schema/errors.md`.
     var status: HTTPResponse.Status {
         switch code {
         case .unauthorized: .unauthorized
@@ -29,7 +29,7 @@ extension ServerError {
         return answer
     }
 
-    /// Whether the message may name files of the server.
+    /// Whether the message may contain the names of files on the server.
     private var isOwn: Bool {
         switch code {
         case .diskFull, .readOnly, .accessDenied, .inputOutput, .mustReopen, .internalError, .busy:
@@ -48,9 +48,9 @@ struct HTTPFailure: Error {
     /// Whether to close the connection because the client may still be sending a large body.
     var closesConnection = false
 
-    /// The status, in logs and metrics only, of a request whose client has disconnected.
+    /// The status of a request whose client has disconnected, used only in logs and metrics.
     ///
-    /// nginx uses the same number.
+    /// nginx uses the same status code.
     static let clientGone = HTTPResponse.Status(code: 499, reasonPhrase: "Client Closed Request")
 
     init(_ error: ServerError, status: HTTPResponse.Status? = nil) {

@@ -1,7 +1,7 @@
 internal import Hummingbird
 internal import NIOCore
 
-/// The connection of a request, as the responder sees it.
+/// The context of a request, which gives the responder access to the connection.
 struct SyncRequestContext: RequestContext {
     var coreContext: CoreRequestContextStorage
     private let channel: any Channel
@@ -11,8 +11,8 @@ struct SyncRequestContext: RequestContext {
         channel = source.channel
     }
 
-    /// Closes the connection after one second, so that the response can arrive even if the client
-    /// is still sending.
+    /// Closes the connection after one second, so that the response can reach the client even if
+    /// the client is still sending.
     func closeSoon() {
         let channel = channel
         channel.eventLoop.scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }

@@ -18,10 +18,10 @@ struct SyncResponder: HTTPResponder {
     let metrics: ServerMetrics
     let gate: RequestGate
     let logger: Logger
-    /// Whether `/metrics` requires a token, too.
+    /// Whether `/metrics` also requires a token.
     let protectsMetrics: Bool
 
-    /// The facts about a request for logs and metrics.
+    /// The facts about a request that go into logs and metrics.
     private struct Record {
         var route: SyncRoute?
         var space: SpaceID?
@@ -171,7 +171,7 @@ struct SyncResponder: HTTPResponder {
         guard message.protocol >= SyncLimits.protocolVersion else {
             throw ServerError(
                 .protocolMismatch,
-                "the device uses protocol version \(message.protocol), this server version"
+                "the device uses protocol version \(message.protocol); this server uses version"
                     + " \(SyncLimits.protocolVersion)", hint: "upgrade the device")
         }
         _ = try origin(message.origin)
@@ -215,7 +215,7 @@ struct SyncResponder: HTTPResponder {
 
     /// Renders a successful response.
     ///
-    /// - Parameter held: Counts a large response until the client has received it.
+    /// - Parameter held: Counts the bytes of a large response until the client has received it.
     private func render(
         _ message: some WireMessage, _ headers: BodyHeaders, holding held: HeldBytes? = nil
     ) throws -> Response {

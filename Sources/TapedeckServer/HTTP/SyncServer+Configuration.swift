@@ -11,7 +11,7 @@ extension SyncServer {
         public var port: Int
         /// Whether the server may listen on an address that other machines can reach.
         ///
-        /// The server uses plaintext HTTP: allow this only with a TLS proxy, or in a trusted
+        /// The server uses plaintext HTTP, so allow this only with a TLS proxy or in a trusted
         /// network.
         public var allowsPlaintextBeyondLoopback: Bool
         /// The canonical size in bytes above which an event is refused; nil for no limit.
@@ -57,7 +57,7 @@ extension SyncServer {
         public let host: String
         /// The port, even if 0 was configured.
         public let port: Int
-        /// The path of the file that contains a token of the space `default`.
+        /// The path of the file that contains a token for the space `default`.
         public let tokenFile: String
 
         /// The URL for devices, such as `http://127.0.0.1:8737`.

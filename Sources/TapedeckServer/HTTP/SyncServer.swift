@@ -8,7 +8,7 @@ internal import Synchronization
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// A sync server, which devices push to and pull from.
+/// A sync server that devices push to and pull from.
 ///
 /// ```swift
 /// let server = try SyncServer(.init(directory: "sync", onListening: { print($0.url) }))
@@ -16,8 +16,8 @@ internal import TapedeckModel
 /// ```
 ///
 /// `run` returns after SIGTERM or SIGINT, after `shutDown()`, or when its service group ends. On
-/// shutdown the server accepts no new requests, finishes pending ones and closes live connections
-/// at once.
+/// shutdown the server accepts no new requests, finishes pending requests and closes live
+/// connections at once.
 public final class SyncServer: Service {
     /// The server's configuration.
     public let configuration: Configuration
@@ -155,7 +155,7 @@ public final class SyncServer: Service {
             logger: quietLogger)
     }
 
-    /// A logger for the libraries that logs only warnings and errors.
+    /// The logger for libraries, which logs only warnings and errors.
     private var quietLogger: Logger {
         var logger = configuration.logger
         logger.logLevel = max(logger.logLevel, .warning)

@@ -5,8 +5,8 @@ package import TapedeckSyncProtocol
 
 /// A storage in memory, for tests and simulators.
 ///
-/// All of it is synchronous, so that a single-threaded simulator can call it directly. It is as
-/// deterministic as the given clock and source of lineages.
+/// All methods are synchronous, so that a single-threaded simulator can call them directly. The
+/// storage is as deterministic as the given clock and source of lineages.
 package final class InMemoryStorage: ServerStorage {
     private let contents: Mutex<Contents>
     private let observers = HeadObservers()
@@ -133,7 +133,7 @@ package final class InMemoryStorage: ServerStorage {
         contents.withLock { $0 = image.contents }
     }
 
-    /// Empties every space and gives it a new lineage; tokens stay.
+    /// Empties every space and gives it a new lineage; tokens remain valid.
     package func wipe() {
         contents.withLock { contents in
             contents.spaces = contents.spaces.map { old in

@@ -5,22 +5,22 @@ internal import TapedeckModel
 struct CommitRequest: Sendable {
     let space: SpaceID
     let byteCount: Int
-    /// Applies the change in the group's transaction, and returns the completion to call once it is
-    /// on disk.
+    /// Applies the change in the group's transaction, and returns the completion to call once the
+    /// transaction is on disk.
     ///
-    /// It may run more than once if the transaction restarts. A `ServerError` affects only its own
-    /// caller, not the rest of the group.
+    /// This may run more than once if the transaction restarts. A `ServerError` affects only this
+    /// request, not the rest of the group.
     let apply: @Sendable (inout LMDBSpaceRows) throws -> @Sendable () -> Void
     let fail: @Sendable (ServerError) -> Void
 }
 
 /// The queue of callers waiting for the writer.
 ///
-/// One drain at a time takes all waiting requests, of any space, writes them in one transaction,
-/// commits once, and responds. There is no timer: while a commit waits for the disk, the next
-/// requests queue up.
+/// Only one drain runs at a time. It takes the waiting requests of all spaces, writes them in one
+/// transaction, commits once, and completes them. There is no timer: while a commit waits for the
+/// disk, the next requests queue up.
 final class CommitQueue: @unchecked Sendable {
-    // All guarded by `condition`.
+    // The following properties are guarded by `condition`.
     private var waiting: [CommitRequest] = []
     private var isDraining = false
     private var wasClosed = false
@@ -44,7 +44,8 @@ final class CommitQueue: @unchecked Sendable {
         if starts { writer.async { drain() } }
     }
 
-    /// Takes the requests for the next commit; nil ends the drain.
+    /// Removes and returns the requests for the next commit; returns nil if there are none, which
+    /// ends the drain.
     func take() -> [CommitRequest]? {
         condition.lock()
         defer { condition.unlock() }
@@ -65,7 +66,8 @@ final class CommitQueue: @unchecked Sendable {
         return taken
     }
 
-    /// The error that every caller receives, if any; requires the lock.
+    /// The error that every caller receives, or nil if there is none; read it only while holding
+    /// the lock.
     private var problem: ServerError? {
         if wasClosed {
             return ServerError(.unavailable, "the server is shutting down", hint: "try again later")
@@ -112,6 +114,6 @@ final class CommitQueue: @unchecked Sendable {
 
 extension ServerError {
     static let tooManyWait = ServerError(
-        .unavailable, "more than \(ServerLimits.waitingMax) pushes wait for the disk",
+        .unavailable, "more than \(ServerLimits.waitingMax) pushes are waiting for the disk",
         hint: "try again later")
 }

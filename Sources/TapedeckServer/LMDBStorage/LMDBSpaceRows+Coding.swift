@@ -34,10 +34,10 @@ extension SpaceState {
 }
 
 extension StoredEntry {
-    /// The number of bytes of a row besides the refusal's code and the body.
+    /// The size of a row in bytes, without the refusal's code and the body.
     static let fixedCount = 8 + SyncDigest.count + 1 + 1
 
-    /// Encodes time u64, digest 16, kind u8, code length u8, code, body.
+    /// Encodes the entry: time u64, digest 16, kind u8, code length u8, code, body.
     func encode(into bytes: inout [UInt8]) {
         let code = refusal?.utf8
         bytes.reserveCapacity(StoredEntry.fixedCount + body.count + 68)
@@ -64,7 +64,7 @@ extension StoredEntry {
     }
 }
 
-/// A row of `tokens`: space u32, created u64, revoked u64 (0 if not), name.
+/// A row of `tokens`: space u32, created u64, revoked u64 (0 if not revoked), name.
 struct TokenRow {
     var space: SpaceID
     var createdAt: UInt64

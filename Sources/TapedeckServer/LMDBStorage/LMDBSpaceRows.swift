@@ -11,11 +11,11 @@ struct LMDBSpaceRows: SpaceRows {
     var state: SpaceState
     private let stored: SpaceState
     private let tables: ServerTables
-    // The caller that opened the transaction drops this value before the transaction ends.
+    // The caller that opened the transaction discards this value before the transaction ends.
     private let transaction: TransactionAlias
     private var tails: [OriginID: Tail] = [:]
 
-    /// The last event of an origin and its open segment.
+    /// The last event of an origin and the origin's open segment.
     private struct Tail {
         var lastSequence: UInt64
         var chain = HashChain()

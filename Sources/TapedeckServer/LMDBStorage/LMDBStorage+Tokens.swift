@@ -4,9 +4,9 @@ internal import TapedeckModel
 
 /// # Tokens
 ///
-/// Every request looks its token up in the file, so that tokens created or revoked by another
-/// process take effect at once. A token cannot be derived from its hash, and response times reveal
-/// at most something about hashes.
+/// The token of every request is looked up in the file, so that tokens created or revoked by
+/// another process take effect at once. The lookup uses the token's hash. Response times can
+/// therefore reveal something about hashes at most, and a token cannot be derived from its hash.
 extension LMDBStorage {
     package func space(forToken token: String) async throws(ServerError) -> SpaceID? {
         let hash = SyncToken.hash(token)
@@ -35,7 +35,7 @@ extension LMDBStorage {
         try await readers.run { try self.revokeTokenBlocking(id) }
     }
 
-    /// Creates a token, for callers on their own thread.
+    /// Creates a token, blocking the calling thread.
     @available(*, noasync)
     package func createTokenBlocking(space: String, name: String) throws(ServerError) -> NewToken {
         try SpaceName.check(space, of: "space")
@@ -54,7 +54,7 @@ extension LMDBStorage {
         }
     }
 
-    /// Returns all tokens, for callers on their own thread.
+    /// Returns all tokens, blocking the calling thread.
     @available(*, noasync)
     package func tokensBlocking() throws(ServerError) -> [TokenInfo] {
         try ServerError.wrapping {
@@ -62,7 +62,7 @@ extension LMDBStorage {
         }
     }
 
-    /// Revokes a token, for callers on their own thread.
+    /// Revokes a token, blocking the calling thread.
     @available(*, noasync)
     @discardableResult
     package func revokeTokenBlocking(_ id: String) throws(ServerError) -> TokenInfo {
@@ -80,7 +80,7 @@ extension LMDBStorage {
         }
     }
 
-    /// Creates the directory's token file if it is missing, with a new token for the space
+    /// If the directory's token file is missing, creates it with a new token for the space
     /// `default`.
     @available(*, noasync)
     package func settleTokenFile() throws(ServerError) {

@@ -51,7 +51,7 @@ package final class LMDBStorage: ServerStorage {
     private let figures = Mutex((commits: UInt64(0), seconds: 0.0))
     private let isOpen = Atomic(true)
 
-    /// Opens the server's file in a directory.
+    /// Opens the server's LMDB file in a directory.
     ///
     /// Throws `ServerError`: `.newerFormat`, `.damaged`, `.accessDenied`, `.diskFull`; `.busy` if
     /// this process already has it open; `.notFound` if the file does not exist and `creates` is
@@ -112,7 +112,7 @@ package final class LMDBStorage: ServerStorage {
         release()
     }
 
-    // Pending writes retain the storage, so there are none here.
+    // Pending writes retain the storage, so none are left here.
     deinit { release() }
 
     private func release() {
@@ -123,7 +123,7 @@ package final class LMDBStorage: ServerStorage {
 
     // MARK: - Reading
 
-    /// Reads one space from one snapshot.
+    /// Reads a space in a single snapshot.
     private func reading<R: Sendable>(
         _ space: SpaceID, _ body: @escaping @Sendable (LMDBSpaceRows) throws -> R
     ) async throws(ServerError) -> R {
@@ -256,7 +256,7 @@ package final class LMDBStorage: ServerStorage {
         }
     }
 
-    /// Applies the requests in one transaction; returns their responses and the changed heads.
+    /// Applies the requests in one transaction; returns their completions and the changed heads.
     private func commit(
         _ requests: [CommitRequest]
     ) throws -> ([@Sendable () -> Void], [SpaceID: SpaceHead]) {
@@ -265,8 +265,8 @@ package final class LMDBStorage: ServerStorage {
             var answers: [@Sendable () -> Void] = []
             for request in requests {
                 do {
-                    // Remove the rows from the dictionary to avoid copying them. The partial work
-                    // of a failing push stays.
+                    // Remove the rows from the dictionary to avoid copying them. If a push fails,
+                    // the entries that it has already added stay.
                     var rows =
                         try open.removeValue(forKey: request.space)
                         ?? LMDBSpaceRows(request.space, self.tables, transaction.alias)
@@ -286,7 +286,7 @@ package final class LMDBStorage: ServerStorage {
     }
 }
 
-/// The directories this process has open: LMDB breaks if a process opens a file twice.
+/// The directories that this process has open; LMDB breaks if a process opens a file twice.
 private final class OpenDirectories: Sendable {
     static let shared = OpenDirectories()
     private let paths = Mutex<Set<String>>([])

@@ -5,8 +5,8 @@ internal import TapedeckModel
 /// The files of one server.
 ///
 /// - `server.mdb` contains all data, with LMDB's full durability.
-/// - `token` contains a token of the space `default`, readable only by its owner.
-/// - `server.lock` is locked by the server that serves the directory.
+/// - `token` contains a token for the space `default`; only the file's owner can read it.
+/// - `server.lock` is locked while a server uses the directory.
 package struct ServerDirectory: Sendable {
     package let path: String
 
@@ -37,7 +37,7 @@ package struct ServerDirectory: Sendable {
         try ServerError.wrapping { try Folder.synchronize(path) }
     }
 
-    /// Acquires the lock for serving the directory, which only one process can hold.
+    /// Acquires the lock on the directory, which only one server can hold.
     func lockAlone() throws(ServerError) -> FileLock {
         guard let lock = try ServerError.wrapping({ try FileLock.take(lock, .alone) }) else {
             throw ServerError(
@@ -78,7 +78,7 @@ package struct ServerDirectory: Sendable {
 }
 
 extension ServerError {
-    /// Converts a system error number for a file other than LMDB's.
+    /// Converts a system error number for a file that LMDB does not manage.
     init(system number: Int32, _ path: String) {
         let text = String(cString: strerror(number))
         switch number {
@@ -97,7 +97,7 @@ extension ServerError {
             self.init(.notFound, "there is no \(path)", hint: "check the path")
         default:
             self.init(
-                .inputOutput, "input or output failed on \(path): \(text)", hint: "check the disk")
+                .inputOutput, "I/O error on \(path): \(text)", hint: "check the disk")
         }
     }
 }

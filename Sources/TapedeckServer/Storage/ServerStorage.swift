@@ -2,7 +2,7 @@ package import Foundation
 package import TapedeckModel
 package import TapedeckSyncProtocol
 
-/// The storage of the logs of a server's spaces: everything the HTTP layer needs.
+/// The storage for the logs and tokens of a server's spaces: everything that the HTTP layer needs.
 ///
 /// Every implementation guarantees the following, which the conformance suite checks:
 /// 1. Positions are dense from 1 in a space; an entry never moves and never changes.
@@ -25,7 +25,7 @@ package protocol ServerStorage: Sendable {
     ) async throws(ServerError) -> WirePushResponse
 
     /// Returns the entries after a cursor: about `bytesMax` bytes, but at least one entry if there
-    /// is one.
+    /// are any.
     ///
     /// Events of `held`'s origin after `held` are returned as references. Throws `.lineageChanged`,
     /// `.cursorMismatch`, `.damaged`.
@@ -49,24 +49,24 @@ package protocol ServerStorage: Sendable {
     /// Returns the space that a token opens; nil if the token is unknown or revoked.
     func space(forToken token: String) async throws(ServerError) -> SpaceID?
 
-    /// Creates a token for a space, and the space if it does not exist.
+    /// Creates a token for a space; also creates the space if it does not exist.
     func createToken(space: String, name: String) async throws(ServerError) -> NewToken
 
     /// Returns all tokens ever created, oldest first.
     func tokens() async throws(ServerError) -> [TokenInfo]
 
-    /// Revokes a token; throws `.notFound`.
+    /// Revokes a token; throws `.notFound` if it does not exist.
     @discardableResult
     func revokeToken(_ id: String) async throws(ServerError) -> TokenInfo
 
-    /// Returns the figures for `/metrics`.
+    /// Returns the numbers for `/metrics`.
     func counts() async throws(ServerError) -> StorageCounts
 
     /// Throws the error that prevents further writes, if there is one.
     func checkHealth() throws(ServerError)
 }
 
-/// The activity of a storage since it was opened, and the size of its contents.
+/// The activity of a storage since it was opened and the size of its contents.
 package struct StorageCounts: Hashable, Sendable {
     package var spaces = 0
     /// The sum of all heads, which is the number of entries.
@@ -85,7 +85,7 @@ extension ServerStorage {
         try await push(space, lineage: lineage, entries: entries, bases: [])
     }
 
-    /// Renews the lineage for a device that has seen no later lineage.
+    /// Renews the lineage for a device that has not seen a later lineage.
     package func renewLineage(
         _ space: SpaceID, cursor: SyncCursor, proof: Receipt?
     ) async throws(ServerError) -> WireHandshakeResponse {

@@ -1,7 +1,7 @@
 package import TapedeckModel
 internal import TapedeckSyncProtocol
 
-/// The number of a space on its server; a *space* has one log and one order.
+/// The number of a space on its server; a *space* is a log with one order of entries.
 package struct SpaceID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     package let rawValue: UInt32
 

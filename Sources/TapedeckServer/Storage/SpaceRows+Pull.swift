@@ -71,8 +71,8 @@ extension SpaceRows {
         return answer
     }
 
-    /// Returns the sequence of an event that the reader already has, because it comes after `held`;
-    /// nil for every other entry.
+    /// Returns the encoded sequence if the entry is an event that the device already has because it
+    /// comes after `held` in the same origin; nil for every other entry.
     private func reference(_ stored: StoredEntry, behind held: EventID?) -> [UInt8]? {
         guard let held, stored.kind == .event, !RangeStub.isStub(stored.body),
             let id = CanonicalView.id(of: stored.body), id.origin == held.origin,
@@ -83,7 +83,8 @@ extension SpaceRows {
         return bytes
     }
 
-    /// Returns whether the entries that a cursor of this lineage has read are the stored ones.
+    /// Returns whether the entries that were read up to a cursor of this lineage match the stored
+    /// entries.
     private func holds(_ cursor: SyncCursor) throws -> Bool {
         if cursor.position == 0 { return cursor.digest == SyncDigest() }
         guard cursor.position <= state.head else { return false }
@@ -102,8 +103,8 @@ extension SpaceRows {
         }
     }
 
-    /// Begins a new lineage if the cursor or the receipt proves a loss, or the device has seen a
-    /// later lineage; returns whether it did.
+    /// Begins a new lineage if the cursor or the receipt proves a loss, or if the device has seen a
+    /// later lineage; returns whether a new lineage began.
     package mutating func renewLineage(
         _ cursor: SyncCursor, proof: Receipt?, hasReturned: Bool = false, fresh: () -> LineageID
     ) throws -> Bool {

@@ -7,9 +7,9 @@ package import TapedeckSyncProtocol
 /// |---|---|---|
 /// | event, the origin's next | | the next position and time, accepted or refused |
 /// | event, not above the last | the same bytes | duplicate: the same position, time and refusal as before |
-/// | | other bytes | problem: fork |
+/// | | different bytes | problem: fork |
 /// | event, beyond the next | | problem: gap |
-/// | any, with a base | the same last event as the base, but another chain | problem: fork, at 0 |
+/// | any, with a base | the same last event as the base, but a different chain | problem: fork, at 0 |
 /// | range stub | its last event is above the last | the part that is missing here: the next position and time |
 /// | | its last event is not above the last | duplicate: the position and time of the entry that holds its last event |
 /// | | it begins right after the last, but the chain differs | problem: fork, at 0 |
@@ -18,11 +18,11 @@ package import TapedeckSyncProtocol
 /// | | no receipt, or one with lower precedence | the next position and time |
 /// | receipt of an unknown event | | problem: unknown event |
 ///
-/// A problem ends the push. The entries before it stay, because each entry counts on its own.
-/// Responses are derived from stored rows, so repeating a push whose response was lost gives the
-/// same response.
+/// A problem ends the push. The entries before the problem stay in the log, because each entry is
+/// accepted on its own. Responses are derived from stored rows, so repeating a push whose response
+/// was lost returns the same response.
 extension SpaceRows {
-    /// Adds entries in order; they take effect when the caller commits the rows.
+    /// Adds entries in order; the entries take effect when the caller commits the rows.
     ///
     /// Throws `ServerError`: `.lineageChanged`; `.damaged`, in which case the preceding entries
     /// have been added and may be committed.
@@ -65,8 +65,8 @@ extension SpaceRows {
         return answer
     }
 
-    /// Returns a problem if the device's history of an origin differs from ours before the pushed
-    /// events.
+    /// Returns a problem if, before the pushed events, the device's history of an origin differs
+    /// from the server's.
     private mutating func forked(_ bases: [WireOriginState]) throws -> WireProblem? {
         for base in bases {
             guard let origin = OriginID(base.origin), let chain = HashChain([UInt8](base.chain)),
@@ -197,11 +197,12 @@ extension SpaceRows {
         return .placed(place, isFresh: true)
     }
 
-    /// Returns the known receipt that takes precedence, for an event and a lineage.
+    /// Returns the known receipt for an event and a lineage; if there are several, the one that
+    /// takes precedence.
     ///
-    /// For the current lineage the log itself serves as a receipt. It can contradict another
-    /// receipt of the same lineage only if the server was restored from a backup without a new
-    /// lineage; then devices need both.
+    /// For the current lineage, the event's position in the log serves as a receipt. It can
+    /// contradict another receipt of the same lineage only if the server was restored from a backup
+    /// without beginning a new lineage. Devices then need both receipts.
     private mutating func knownReceipt(
         of event: EventID, from lineage: LineageID
     ) throws -> Receipt? {
@@ -260,7 +261,7 @@ private enum Taken {
     }
 }
 
-/// The position of an entry, with its time and refusal.
+/// The position, time and refusal of an entry.
 private struct Place {
     var position: UInt64
     var receivedAt: Stamp

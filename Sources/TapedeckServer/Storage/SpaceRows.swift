@@ -1,7 +1,7 @@
 package import TapedeckModel
 package import TapedeckSyncProtocol
 
-/// The state of a space as a whole.
+/// The current state of a space.
 package struct SpaceState: Hashable, Sendable {
     package var name: String
     package var lineage: LineageID
@@ -17,7 +17,7 @@ package struct SpaceState: Hashable, Sendable {
     }
 }
 
-/// An entry of a space's log, in place; valid only during the call that receives it.
+/// An entry of a space's log, read in place; valid only during the call that it is passed to.
 package struct StoredEntry {
     package var position: UInt64
     package var receivedAt: Stamp
@@ -29,7 +29,7 @@ package struct StoredEntry {
     package var body: UnsafeRawBufferPointer
 }
 
-/// The server's state of an origin.
+/// The last sequence and the chain that the server has for an origin.
 package struct KnownOrigin: Hashable, Sendable {
     package var origin: OriginID
     package var lastSequence: UInt64
@@ -40,23 +40,23 @@ package struct KnownOrigin: Hashable, Sendable {
 /// `SpaceRows+Pull.swift`).
 ///
 /// Calls are synchronous, so that they can run within a transaction or in a simulator. The caller
-/// commits its changes together or discards them.
+/// commits all changes together or discards them.
 package protocol SpaceRows {
     var space: SpaceID { get }
     var state: SpaceState { get set }
 
-    /// Returns the last sequence of an origin that has a position; 0 if there is none.
+    /// Returns the last sequence of an origin in the log; 0 if there is none.
     mutating func lastSequence(of origin: OriginID) throws -> UInt64
     /// Returns the hash chain of an origin up to its last sequence.
     mutating func chain(of origin: OriginID) throws -> HashChain
     /// Returns all origins with their last sequences and chains, in byte order.
     func origins() throws -> [KnownOrigin]
-    /// Returns the position of an event up to its origin's last sequence, or of the range stub that
-    /// covers it.
+    /// Returns the position of an event, or of the range stub that covers it; the event must not be
+    /// later than its origin's last sequence.
     mutating func position(of event: EventID) throws -> UInt64
     /// Returns the position of the last receipt of an event from a lineage; nil if there is none.
     func receiptPosition(of event: EventID, from lineage: LineageID) throws -> UInt64?
-    /// Reads an entry that must exist.
+    /// Passes the entry at a position to `body`; the entry must exist.
     func withEntry<R>(at position: UInt64, _ body: (StoredEntry) throws -> R) throws -> R
     /// Reads entries in order, from a position to the head, until `body` returns false.
     func walk(from position: UInt64, _ body: (StoredEntry) throws -> Bool) throws

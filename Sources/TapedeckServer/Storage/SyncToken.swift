@@ -29,13 +29,13 @@ package enum SyncToken {
     static func id(ofHash hash: [UInt8]) -> String { Array(hash.prefix(8)).hex }
 }
 
-/// A new token, whose text is shown only once.
+/// A new token, which is shown only once.
 package struct NewToken: Sendable {
     package let token: String
     package let info: TokenInfo
 }
 
-/// The stored facts about a token.
+/// The stored information about a token.
 package struct TokenInfo: Hashable, Sendable {
     /// The id that `revokeToken` takes: 16 hexadecimal digits.
     package var id: String

@@ -2,13 +2,13 @@ internal import Crypto
 internal import Foundation
 internal import TapedeckModel
 
-/// The large files of a store, named by the SHA-256 of their bytes, such as videos and pictures
-/// that events refer to.
+/// The large files of a store, such as videos and pictures that events refer to, each named by the
+/// SHA-256 of its bytes.
 ///
 /// A blob is stored at `blobs/ab/<64 hexadecimal digits>` in the store's directory, where `ab` is
-/// the start of the digits. It is always complete: it is written to a draft file, synced to disk
-/// and renamed. Equal files are stored once. Blobs stay on this device; only the events that name
-/// them are synced.
+/// the first two digits. A blob is always complete: it is written to a draft file, synced to disk
+/// and renamed. Identical files are stored once. Blobs stay on this device; only the events that
+/// name them are synced.
 ///
 /// ```swift
 /// let blobs = BlobStore(store: directory)
@@ -88,7 +88,7 @@ public struct BlobStore: Sendable {
 
     private func place(of blob: String) -> String { "\(directory)/\(blob.prefix(2))/\(blob)" }
 
-    /// Stores the draft that `fill` writes, under the name that it returns.
+    /// Stores the draft that `fill` writes, under the name that `fill` returns.
     private func keep(
         _ fill: (_ target: Int32, _ draft: String) throws(SyncError) -> String
     ) throws(SyncError) -> String {

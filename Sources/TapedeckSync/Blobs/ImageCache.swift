@@ -6,8 +6,8 @@ internal import TapedeckModel
 
 /// A cache of the pictures shown in lists, stored by URL for use without a network.
 ///
-/// Events contain the URLs; the pictures stay on this device and are not synced. Equal pictures at
-/// different URLs are stored once. The total size stays within a budget: the least recently used
+/// Events contain the URLs; the pictures stay on this device and are not synced. Identical pictures
+/// at different URLs are stored once. The total size stays within a budget: the least recently used
 /// pictures are removed first.
 ///
 /// ```swift
@@ -16,8 +16,8 @@ internal import TapedeckModel
 /// else { try images.keep(await download(user.imageUrl), at: user.imageUrl) }
 /// ```
 ///
-/// Several processes can share a cache. It is in `images` in the store's directory and can be
-/// deleted at any time, because nothing else refers to it.
+/// Several processes can share a cache. The cache is the directory `images` in the store's
+/// directory. It can be deleted at any time, because nothing else refers to it.
 public final class ImageCache: Sendable {
     /// A cached picture.
     public struct Image: Hashable, Sendable {
@@ -39,13 +39,13 @@ public final class ImageCache: Sendable {
     public static let bytesMaxDefault: UInt64 = 100 << 20
     /// The maximum length of a URL in bytes.
     public static let addressBytesMax = 4_096
-    /// The fraction of the budget to free in addition, so that not every new picture evicts
-    /// another.
+    /// The divisor for the part of the budget that an eviction also frees, so that not every new
+    /// picture causes an eviction.
     private static let slack: UInt64 = 16
-    /// The time for which a use is not noted again, in milliseconds.
+    /// The minimum time between two recorded uses of a picture, in milliseconds.
     private static let useMilliseconds: Int64 = 60_000
-    /// The age in milliseconds below which a picture without a URL is kept, because it may be about
-    /// to get one.
+    /// The age in milliseconds below which a picture without a URL is kept, because a process may
+    /// be about to store its URL.
     private static let graceMilliseconds: Int64 = 600_000
 
     private let directory: String
@@ -71,9 +71,9 @@ public final class ImageCache: Sendable {
         self.now = { Int64(clamping: now()) }
     }
 
-    /// Returns the picture for a URL and notes the use; nil if none is cached.
+    /// Returns the picture for a URL and records its use; nil if none is cached.
     ///
-    /// Costs reading a small file. Throws `SyncError` with `.usage` if the URL is invalid.
+    /// Reads one small file. Throws `SyncError` with `.usage` if the URL is invalid.
     public func image(at url: String) throws(SyncError) -> Image? {
         try HTTPAddress.checkHoldsNoLogin(url)
         let name = try place(of: url)
@@ -98,8 +98,8 @@ public final class ImageCache: Sendable {
         return Array(data)
     }
 
-    /// Stores a picture, replacing the previous one for the URL, and evicts others if the budget is
-    /// exceeded.
+    /// Stores a picture, replacing the previous picture for the URL, and evicts other pictures if
+    /// the budget is exceeded.
     ///
     /// Returns once the picture is on disk. Throws `SyncError`: `.tooLarge` if the picture alone
     /// exceeds the budget; `.usage` if the picture is empty, or if the URL is invalid or contains a
@@ -112,7 +112,7 @@ public final class ImageCache: Sendable {
         guard UInt64(bytes.count) <= bytesMax else {
             throw SyncError(
                 .tooLarge,
-                "the picture has \(bytes.count) bytes, more than the budget of \(bytesMax)",
+                "the picture is \(bytes.count) bytes long; the budget is \(bytesMax)",
                 hint: "use a smaller picture or raise the budget")
         }
         try blobs.makeDirectory(directory)
@@ -132,11 +132,11 @@ public final class ImageCache: Sendable {
 
     /// Returns the cached pictures, least recently used first.
     ///
-    /// Costs reading a small file per picture.
+    /// Reads one small file per picture.
     public func images() -> [Image] { listed().images }
 
-    /// Evicts pictures until the rest have at most `bytesMax` bytes; returns the URLs of the
-    /// evicted pictures.
+    /// Evicts pictures until the remaining pictures have at most `bytesMax` bytes; returns the URLs
+    /// of the evicted pictures.
     @discardableResult
     public func evict(to bytesMax: UInt64) -> [String] { evict(to: bytesMax, but: nil) }
 
@@ -185,14 +185,14 @@ public final class ImageCache: Sendable {
         else {
             throw SyncError(
                 .usage,
-                "a picture address must have 1 to \(ImageCache.addressBytesMax) bytes and no control characters"
+                "the URL of a picture must be 1 to \(ImageCache.addressBytesMax) bytes long, without control characters"
             )
         }
         let name = BlobStore.name(of: SHA256.hash(data: Array(url.utf8)))
         return "\(directory)/names/\(name.prefix(2))/\(name)"
     }
 
-    /// Returns the picture of a URL file; nil if the file or the picture is missing.
+    /// Returns the picture that a URL's file names; nil if the file or the picture is missing.
     private func read(_ name: String) -> Image? {
         guard let data = FileManager.default.contents(atPath: name),
             let used = ImageCache.facts(name)?.at
@@ -206,8 +206,8 @@ public final class ImageCache: Sendable {
             url: String(lines[1]), blob: String(lines[0]), path: path, bytes: bytes, usedAt: used)
     }
 
-    /// Returns all pictures, least recently used first, and their total size, counting equal ones
-    /// once.
+    /// Returns all pictures, least recently used first, and their total size, counting identical
+    /// pictures once.
     private func listed() -> (images: [Image], bytes: UInt64) {
         let names = directory + "/names"
         let files = FileManager.default
@@ -241,7 +241,7 @@ public final class ImageCache: Sendable {
         }
     }
 
-    /// Notes the use of a picture.
+    /// Records the use of a picture.
     private func touch(_ name: String) {
         let time = now()
         let stamp = timespec(

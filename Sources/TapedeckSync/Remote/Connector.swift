@@ -3,11 +3,11 @@ package import TapedeckProjections
 
 /// Implements one kind of remote: a manifest, and pure mappings between requests and events.
 ///
-/// A connector has no I/O, state or clock; the session provides them. It throws `SyncFailure`:
-/// `unauthorized` pauses the remote, `throttled`, `unavailable` and `offline` are retried later,
-/// and all other codes are final for the request.
+/// A connector performs no I/O, keeps no state and reads no clock; the session does all of that.
+/// Its methods throw `SyncFailure`. The code `unauthorized` pauses the remote; `throttled`,
+/// `unavailable` and `offline` are retried later; all other codes are final for the request.
 package protocol Connector: Sendable {
-    /// The properties of the whole remote.
+    /// The properties that apply to the remote as a whole.
     var manifest: ConnectorManifest { get }
 
     // MARK: Login
@@ -24,24 +24,27 @@ package protocol Connector: Sendable {
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep
 
-    /// Returns the request that ends the sessions of an account; nil if the system has none.
+    /// Returns the request that ends the sessions of an account; nil if the system does not support
+    /// logging out.
     func logOutRequest(_ account: RemoteAccount) -> RemoteRequest?
 
-    /// Returns why a response to the logout request is not a success; nil if it is.
+    /// Returns the failure reported by the response to the logout request; nil if the logout
+    /// succeeded.
     func logOutFailure(_ response: RemoteResponse) -> SyncFailure?
 
-    /// Adds the credentials of the account to a request; not called for the anonymous account.
+    /// Adds the account's credentials to a request; not called for the anonymous account.
     func authorize(
         _ request: inout RemoteRequest, _ account: RemoteAccount, _ moment: RequestMoment)
 
     // MARK: Reading
 
-    /// Returns the feeds to read, in order, at a time in milliseconds since 1970; each can lead to
-    /// more pages.
+    /// Returns the feeds to read at `now`, a time in milliseconds since 1970, in order.
+    ///
+    /// Each feed can lead to more pages.
     func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage]
 
     /// Returns the time at which `feeds` may change without new events, in milliseconds since 1970;
-    /// nil for never.
+    /// nil if they never change on their own.
     func turn(after now: UInt64) -> UInt64?
 
     /// Returns the request for a page.
@@ -49,23 +52,24 @@ package protocol Connector: Sendable {
 
     /// Reads the content of a page.
     ///
-    /// Throws if the document is invalid; invalid parts are listed in `refused`.
+    /// Throws if the whole document is invalid. The invalid parts of an otherwise valid document
+    /// are listed in `refused`.
     func read(
         _ response: RemoteResponse, of page: RemotePage, _ account: RemoteAccount
     ) throws(SyncFailure) -> RemoteContent
 
     // MARK: Delivering
 
-    /// The projections that `plan` and `derived` read, besides the outbox.
+    /// The projections that `plan` and `derived` read in addition to the outbox.
     var lookups: [any Projection] { get }
 
-    /// Returns how to deliver an intent to this remote, based on the current views.
+    /// Returns the plan for delivering an intent to this remote, based on the current views.
     func plan(
         _ intent: Intent, _ views: some ViewReader, _ account: RemoteAccount
     ) throws -> DeliveryPlan
 
     /// Returns intents that follow from rules instead of being events, such as removing a mark
-    /// after a viewing.
+    /// after the video was watched.
     ///
     /// - Parameters:
     ///   - after: The row after which to continue; nil to start at the beginning.
@@ -89,7 +93,7 @@ package protocol Connector: Sendable {
     ///
     /// - Parameters:
     ///   - baseline: The newest id before the dispatch, from `Delivery.baseline`.
-    ///   - taken: The ids that belong to other confirmed deliveries.
+    ///   - taken: The remote ids that belong to other confirmed deliveries.
     func find(
         _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent, baseline: String,
         taken: Set<String>, _ account: RemoteAccount
@@ -125,7 +129,7 @@ extension Connector {
     ) throws(SyncFailure) -> ProbeResult { .missing }
 }
 
-/// The properties of a whole remote.
+/// The properties that apply to a remote as a whole.
 package struct ConnectorManifest: Sendable {
     /// The name of the connector, such as `shelby`.
     package var system: String
@@ -133,19 +137,20 @@ package struct ConnectorManifest: Sendable {
     package var rateCount: Int
     /// The window of the rate limit, in milliseconds.
     package var rateWindow: UInt64
-    /// The time for which the effect of an interrupted request may still appear, in milliseconds.
+    /// The time within which the effect of an interrupted request may still appear, in
+    /// milliseconds.
     package var settling: UInt64
-    /// The pauses between readings of a watched remote, in milliseconds; the last one repeats.
+    /// The pauses between the readings of a live session, in milliseconds; the last pause repeats.
     package var freshness: [UInt64]
     /// The tag kinds of the keys that this remote's intents belong to.
     package var intentKinds: [String]
     /// Whether the remote can be read without a login, as `RemoteAccount.anonymous`.
     ///
-    /// If so, `plan` decides for each intent whether it needs a login.
+    /// If so, `plan` decides for each intent whether the intent needs a login.
     package var isOpen: Bool
     /// Whether the remote supports logins.
     package var takesLogin: Bool
-    /// The rules for reading its pages.
+    /// The rules for reading the pages of the remote.
     package var reading: ReadingRules
 
     package init(
@@ -165,8 +170,9 @@ package struct ConnectorManifest: Sendable {
     }
 }
 
-/// The rules for reading the pages of a remote; by default, all pages are read one by one each
-/// time.
+/// The rules for reading the pages of a remote.
+///
+/// By default, every reading requests all pages, one after another.
 package struct ReadingRules: Sendable {
     /// Whether a feed with a single page is skipped while its last response is fresh according to
     /// `Cache-Control`.
@@ -175,10 +181,11 @@ package struct ReadingRules: Sendable {
     package var feedsComeFirst: Bool
     /// Whether the feeds are independent.
     ///
-    /// If one fails, the others are read first. If only that one keeps failing, it is skipped until
-    /// the next reading.
+    /// If so, a feed that fails is tried again after the other feeds. If only that feed keeps
+    /// failing, it is skipped until the next reading.
     package var feedsStandAlone: Bool
-    /// The maximum number of further pages per reading; the rest follow in the next one.
+    /// The maximum number of linked pages per reading; the remaining pages are left for the next
+    /// reading.
     package var leadsMax: Int
 
     package init(
@@ -215,28 +222,33 @@ package struct RemoteContent: Sendable {
     package var next: RemotePage?
     /// Whether to skip `next` if this page contained nothing new.
     package var stopsWhereKnown = false
-    /// Whether rows can move while pages are being read, so that one could be missed.
+    /// Whether rows can move between pages during the reading, so that a row could be missed.
     ///
     /// If so, the pages are read again until they contain nothing new.
     package var moves = false
-    /// Further pages that this page refers to; a page with an observation is only read if that
-    /// observation is new.
+    /// The pages that this page links to, each with the index of the observation that contains the
+    /// link.
+    ///
+    /// If there is such an observation, the linked page is read only if the observation is new.
     package var leads: [(page: RemotePage, sighting: Int?)] = []
     var others: [RemotePage] = []
-    /// The prefix of feeds that the remote does not have, with a message; they are skipped in this
-    /// reading.
+    /// The name prefix of feeds that the remote does not have, and a message for the report.
+    ///
+    /// These feeds are skipped in this reading.
     package var missing: (feeds: String, message: String)?
 
     package init() {}
 }
 
-/// The values that a request may depend on besides its account; passing them keeps connectors pure.
+/// The values other than the account that a request may depend on.
+///
+/// The session passes them in, which keeps connectors pure.
 package struct RequestMoment: Hashable, Sendable {
     /// The address of the remote.
     package var base: String
     /// The time in milliseconds since 1970.
     package var now: UInt64
-    /// A number that differs for each request.
+    /// A random number, different for each request.
     package var nonce: UInt64
 
     package init(base: String, now: UInt64, nonce: UInt64) {
@@ -248,7 +260,7 @@ package struct RequestMoment: Hashable, Sendable {
 
 /// The next step of a login.
 package enum LoginStep: Sendable {
-    /// Send a request; with an account, the request is authorized for it.
+    /// Send a request; if an account is given, the request is sent with its credentials.
     case send(RemoteRequest, as: RemoteAccount?)
     /// The login is complete; `sightings` are facts about the account, without credentials.
     case done(RemoteAccount, sightings: [ProposedEvent] = [])
@@ -256,11 +268,11 @@ package enum LoginStep: Sendable {
 
 /// A change that the user wants a remote to make.
 package struct Intent: Hashable, Sendable {
-    /// The event that requests the change, or from which it follows.
+    /// The event that requests the change, or from which the change follows.
     package var event: EventEnvelope
     /// The key that the intent belongs to.
     package var key: Tag
-    /// Whether it follows from a rule instead of being an event.
+    /// Whether the intent follows from a rule instead of being an event.
     package var isDerived: Bool
 
     package init(_ event: EventEnvelope, key: Tag, isDerived: Bool = false) {
@@ -272,9 +284,9 @@ package struct Intent: Hashable, Sendable {
 
 /// An intent that follows from a rule.
 package struct DerivedIntent: Hashable, Sendable {
-    /// The row of the intent, from which reading can continue.
+    /// The row of the intent; pass it as `after` to continue reading.
     package var row: [UInt8]
-    /// The event from which it follows.
+    /// The event from which the intent follows.
     package var event: EventID
     /// The key that the intent belongs to.
     package var key: Tag
@@ -286,7 +298,7 @@ package struct DerivedIntent: Hashable, Sendable {
     }
 }
 
-/// The way to deliver an intent to a remote.
+/// The plan for delivering an intent to a remote.
 package enum DeliveryPlan: Sendable {
     /// The intent concerns another remote.
     case foreign
@@ -300,9 +312,9 @@ package enum DeliveryPlan: Sendable {
     case deliver([Delivery])
 }
 
-/// The protection of a delivery against being executed twice.
+/// The protection against executing a delivery twice.
 package enum DeliverySafety: String, Sendable {
-    /// Idempotent.
+    /// The request is idempotent.
     case natural
     /// Before a retry, a probe checks whether the delivery took effect.
     case probe
@@ -312,22 +324,23 @@ package enum DeliverySafety: String, Sendable {
 
 /// A request that carries out an intent or part of it.
 package struct Delivery: Hashable, Sendable {
-    /// The part of the intent; empty if there is only one.
+    /// The name of the part of the intent; empty if the intent has only one part.
     package var target: String
     package var safety: DeliverySafety
     package var request: RemoteRequest
     /// The request that checks whether the delivery took effect; only for `.probe`.
     package var probe: RemoteRequest?
-    /// The newest known id of this kind of object at the remote, passed to `find`.
+    /// The newest known id of this kind of object on the remote, passed to `find`.
     package var baseline: String
     /// Whether to probe before the first attempt too, because another program may have made the
     /// change.
     ///
     /// Only for `.probe`.
     package var isAskedFirst = false
-    /// The time for which the effect may still appear after the dispatch, in milliseconds.
+    /// The time after the dispatch within which the effect may still appear, in milliseconds.
     ///
-    /// Set only if it is longer than the manifest's `settling`; probes are sent in between.
+    /// Set only if it is longer than the manifest's `settling`. Until it has passed, a probe that
+    /// finds nothing is repeated.
     package var settling: UInt64?
 
     package init(
@@ -344,16 +357,16 @@ package struct Delivery: Hashable, Sendable {
 
 /// The result of a delivery.
 package struct Confirmation: Sendable {
-    /// The remote's id of the object; empty if it has none.
+    /// The remote's id for the object; empty if there is no id.
     package var remoteID: String
-    /// The remote's version of the object; 0 if it has none.
+    /// The remote's version of the object; 0 if there is no version.
     package var remoteVersion: UInt64
-    /// The new state of the remote, recorded together with the outcome.
+    /// Observations of the remote's new state, recorded together with the outcome.
     package var sightings: [ProposedEvent]
     /// Whether the remote has made the change.
     ///
-    /// If it has only accepted the request, or does not say, the delivery stays dispatched and its
-    /// probe determines the outcome.
+    /// If the remote has only accepted the request, or does not report whether it made the change,
+    /// the delivery stays dispatched and its probe determines the outcome.
     package var isDone = true
 
     /// A result that leaves the outcome to the probe; only for `.probe`.
@@ -376,6 +389,6 @@ package struct Confirmation: Sendable {
 package enum ProbeResult: Sendable {
     case found(Confirmation)
     case missing
-    /// The object may be on another page.
+    /// The object may be on another page, which this request reads.
     case ask(RemoteRequest)
 }

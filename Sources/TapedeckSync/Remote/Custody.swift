@@ -6,14 +6,14 @@ internal import TapedeckModel
 ///
 /// 1. The originating device, until a server has sequenced the intent: before that, no other device
 ///    can know it.
-/// 2. The originating device, during its lease: `lease` of continuous time after the intent was
-///    created.
+/// 2. The originating device, during its lease: the first `lease` milliseconds of continuous time
+///    after the intent was created.
 /// 3. Any device with a valid claim. A claim is valid if the server's time for it is at least
-///    `lease + margin` after that of the intent, or of the previous valid claim; the one with the
-///    lowest position wins.
+///    `lease + margin` after the server's time for the intent or for the previous valid claim. If
+///    several claims compete, the claim with the lowest position wins.
 ///
-/// Every request ends in less than `margin`, so the previous holder has finished by then. All
-/// devices use the server's times, so their clocks need not agree.
+/// Every request ends in less than `margin`, so the previous holder has finished by the time a
+/// claim is valid. All devices use the server's times, so their clocks need not agree.
 struct Custody {
     /// The time for which the holder of an intent may deliver it, in milliseconds.
     static let lease: UInt64 = 300_000
@@ -33,11 +33,12 @@ struct Custody {
         case own
         /// Deliver, but probe first: another device may have started.
         case taken
-        /// Another device holds it until this server time.
+        /// Another device holds the intent until this time on the server's clock.
         case leased(until: UInt64)
-        /// Wait for the server to sequence a claim of this device.
+        /// Wait for the next sync, in which the server can sequence the intent or a claim by this
+        /// device.
         case unclaimed
-        /// No device holds it: record a claim.
+        /// No device holds the intent: record a claim.
         case claim
     }
 
@@ -46,21 +47,22 @@ struct Custody {
     /// - Parameters:
     ///   - origin: The device that created the intent.
     ///   - device: This device.
-    ///   - age: The continuous time since the intent was created, in milliseconds; nil if a clock may
-    ///     have been set since.
-    ///   - intent: The server's data for the intent; nil if it is not sequenced.
-    ///   - claims: The server's data for the sequenced claims.
+    ///   - age: The continuous time since the intent was created, in milliseconds; nil if a clock
+    ///     may have been set since then.
+    ///   - intent: The server's position and time for the intent; nil if it is not sequenced yet.
+    ///   - claims: The server's positions and times for the sequenced claims.
     ///   - hasOpenClaim: Whether this device has a claim that is not sequenced yet.
     ///   - hasServer: Whether the store syncs with a server.
-    ///   - now: The server's time; nil if unknown, which requires a sync.
+    ///   - now: The current time on the server's clock; nil if it is unknown until the next sync.
     static func of(
         origin: OriginID, device: OriginID, age: UInt64?, intent: Sequenced?, claims: [Sequenced],
         hasOpenClaim: Bool, hasServer: Bool, now: UInt64?
     ) -> Answer {
         guard let intent else {
             if origin == device { return .own }
-            // If the origin of this store has changed since, the intent must be sequenced before
-            // any device can claim it. Without a server there is only one device.
+            // The origin of this store may have changed since the intent was recorded. With a
+            // server, the intent must be sequenced before any device can claim it. Without a
+            // server, there is only one device.
             return hasServer ? .unclaimed : .taken
         }
         if origin == device, let age, age < lease { return .own }

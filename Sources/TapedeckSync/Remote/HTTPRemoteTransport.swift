@@ -8,8 +8,8 @@ internal import TapedeckModel
 package protocol RemoteTransport: Sendable {
     /// Sends a request and returns the response, whatever its status.
     ///
-    /// Throws `SyncFailure` with `.offline` if there is no response; `isUnsent` if it was never
-    /// sent.
+    /// Throws `SyncFailure` with `.offline` if there is no response; its `isUnsent` is true if the
+    /// request was never sent.
     func send(_ request: RemoteRequest) async throws(SyncFailure) -> RemoteResponse
 
     func close() async
@@ -35,8 +35,8 @@ package struct HTTPRemoteTransport: RemoteTransport {
         configuration.timeout = .init(
             connect: HTTPRemoteTransport.connectTimeout, read: HTTPRemoteTransport.requestTimeout)
         configuration.redirectConfiguration = .disallow
-        // The client must never repeat a request that may have arrived; the session decides about
-        // retries.
+        // The client must never repeat a request that may have arrived; the session decides whether
+        // to retry.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.connectionPool.idleTimeout = .seconds(5)
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
@@ -91,7 +91,7 @@ package struct HTTPRemoteTransport: RemoteTransport {
     }
 }
 
-/// Files as streamed parts of a form.
+/// A form whose parts are files, streamed from disk.
 private struct MultipartBody {
     let boundary = "tapedeck-" + UUID().uuidString
     let byteCount: Int

@@ -1,20 +1,21 @@
 package import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
-/// Measures the age of events, as long as the wall clock has run evenly.
+/// Measures the age of events, as long as the wall clock runs evenly.
 ///
-/// Compares the wall clock with the machine's continuous clock. If the clock was set or the machine
-/// rebooted, there is no age, and leases count as expired.
+/// It compares the wall clock with the machine's continuous clock. If the wall clock was set or the
+/// machine rebooted, the age is unknown and leases count as expired.
 package struct LeaseClock {
     /// The maximum drift between the two clocks, in milliseconds.
     private static let driftMax: UInt64 = 2_000
     private static let name = "lease"
 
     private let clock: SteadyClock
-    /// The boot, the offset between the clocks, and the time since which it has been constant.
+    /// The boot id, the offset between the clocks, and the time since which that offset has been
+    /// constant.
     private var trusted: (boot: String, offset: UInt64, since: UInt64)
 
-    /// Loads the recorded clock offset, or starts recording it.
+    /// Loads the recorded clock offset, or records the current offset if there is no valid one.
     @available(*, noasync)
     init(_ log: EventLog, _ clock: SteadyClock) throws(LogError) {
         self.clock = clock
@@ -29,9 +30,9 @@ package struct LeaseClock {
         }
     }
 
-    /// Starts recording the clock offset unless that was done before.
+    /// Records the clock offset unless a valid one is already recorded.
     ///
-    /// From then on, the age of intents is known, even before the first remote is added.
+    /// After that, the age of new intents can be measured, even before the first remote is added.
     @available(*, noasync)
     package static func begin(
         in log: EventLog, _ clock: SteadyClock = .system
@@ -67,7 +68,7 @@ package struct LeaseClock {
         try log.setSyncRows([SyncRow(LeaseClock.name, bytes)])
     }
 
-    /// Starts over if the clocks have diverged.
+    /// Records the current offset if the clocks have diverged.
     mutating func remember(_ log: EventLog) throws(LogError) {
         let current = LeaseClock.reading(clock, now: log.now())
         guard !LeaseClock.isEven(trusted.offset, current.offset) else { return }

@@ -1,32 +1,33 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The pending intents: changes that the user wants remotes to make and that have no final outcome,
-/// with the reasons.
+/// The pending intents: changes that the user wants remotes to make and that have no final outcome
+/// yet.
 ///
 /// There is no other queue. Every device folds the same outbox; `RemoteSession` decides which
-/// device delivers an item. An item ends when it is confirmed or dropped. A refused item, or one
-/// with an unknown outcome, stays listed.
+/// device delivers an item. An item ends when it is confirmed or dropped. An item that was refused,
+/// or whose outcome is unknown, stays listed.
 ///
-/// Intents of one register, such as setting and removing a mark, replace each other: only the
-/// latest is pending. If users have registers of their own, this applies per user.
+/// Intents for the same register, such as setting and removing a mark, replace each other: only the
+/// latest is pending. If each user has a separate register, this applies per user.
 public struct Outbox: Projection {
     /// The tag kind of the keys that intents belong to.
     public let tagKind: String
     private let intents: [EventType]
-    /// For each of `eventTypes`, whether it is a register.
+    /// For each of `eventTypes`, whether its events are intents for a register.
     private let isRegister: [Bool]
-    /// For each of `eventTypes`, the number of the field with the owner of the register.
+    /// For each of `eventTypes`, the number of the payload field that contains the register's
+    /// owner.
     private let owners: [Int?]
 
     /// Creates the projection.
     ///
     /// - Parameters:
     ///   - tagKind: The tag kind of the keys that intents belong to; outcomes have the same tags.
-    ///   - inserts: The event types of which every event is a separate intent.
-    ///   - registers: The event types of which only the latest event of a key counts.
-    ///   - owners: For registers that each user has separately, the number of the payload field with
-    ///     the user.
+    ///   - inserts: The event types for which every event is a separate intent.
+    ///   - registers: The event types for which only the latest event of a key counts.
+    ///   - owners: For registers that each user has separately, the number of the payload field
+    ///     that contains the user.
     public init(
         of tagKind: String, inserts: [EventType], registers: [EventType],
         owners: [EventType: Int] = [:]
@@ -55,7 +56,8 @@ public struct Outbox: Projection {
     public var eventTypes: [EventType] {
         [OutcomeRecorded.eventType, IntentClaimed.eventType] + intents
     }
-    /// Any order: intents are independent, and outcomes and claims note their position.
+    /// Any order: intents are independent of each other, and the state contains the position of the
+    /// last outcome or claim.
     public var law: FoldLaw { .any }
     /// A sentence on how the outbox is determined.
     public var ruleText: String? {
@@ -72,10 +74,10 @@ public struct Outbox: Projection {
 
     /// The state of a key besides its items.
     public struct State: ProjectionState, Equatable {
-        /// The latest intent of each register, kept after it has ended so that earlier ones stay
+        /// The latest intent of each register, kept after it has ended so that earlier intents stay
         /// replaced.
         var held: [Held] = []
-        /// The last intent that belongs to no register.
+        /// The position of the last intent that belongs to no register.
         var lastInsert: FoldOrder?
         /// The open intent that follows from a rule.
         var derived: EventID?
@@ -83,7 +85,8 @@ public struct Outbox: Projection {
         var settled: EventID?
         /// The remote ids of the latest confirmations.
         var taken: [String] = []
-        /// The last outcome or claim; events before it have arrived late.
+        /// The position of the last outcome or claim; an event folded later with an earlier
+        /// position arrived late.
         var last = FoldOrder.start
 
         struct Held: Equatable {
@@ -182,7 +185,8 @@ public struct Outbox: Projection {
         }
     }
 
-    /// Returns the register of an intent: its type, and its owner if each user has one.
+    /// Returns the register of an intent: its type, and its owner if each user has a separate
+    /// register.
     private func register(of event: borrowing FoldEvent) -> (typeIndex: Int, owner: String) {
         var owner = ""
         if let number = owners[event.typeIndex] {
@@ -194,7 +198,8 @@ public struct Outbox: Projection {
         return (event.typeIndex, owner)
     }
 
-    /// Replaces the previous intent of a register; returns false if a later one is already there.
+    /// Replaces the previous intent of a register; returns false if a later intent already holds
+    /// the register.
     private func hold(
         _ item: OutboxItem, in register: (typeIndex: Int, owner: String), _ order: FoldOrder,
         _ key: inout KeyedState<State>
@@ -213,11 +218,12 @@ public struct Outbox: Projection {
         return true
     }
 
-    /// Returns the item of an intent, and where it is stored.
+    /// Returns the item of an intent, and the kind of item that it is stored as.
     ///
-    /// A derived item is created unless it was settled. Any other missing item has either ended or
-    /// follows its outcome: stamps depend on device clocks, so until all receipts have arrived a
-    /// confirmation can precede its intent. This must not lead to a second delivery.
+    /// A missing derived item is created unless it was settled. If any other item is missing, it
+    /// has either ended or its outcome was folded before its intent. That can happen because stamps
+    /// depend on device clocks: until all receipts have arrived, a confirmation can precede its
+    /// intent. This must not lead to a second delivery.
     private func item(
         of intent: String, _ isDerived: Bool, _ event: borrowing FoldEvent,
         _ key: inout KeyedState<State>
@@ -232,7 +238,7 @@ public struct Outbox: Projection {
         }
         let item = OutboxItem(id, at: event.stamp.milliseconds, isDerived: isDerived)
         guard isDerived else {
-            // If later intents have been folded, this one may have been too.
+            // If later intents have already been folded, this intent may have been folded too.
             if key.state.isBehindIntents(event.order) { return (item, .early) }
             key.requestRefold()
             return nil
@@ -292,13 +298,13 @@ public struct Outbox: Projection {
     package struct Standing: Sendable {
         /// The item of the intent.
         package var item: OutboxItem
-        /// Whether the outbox contains the item; a derived one may be missing.
+        /// Whether the outbox contains the item; a derived item may be missing.
         package var isListed: Bool
         /// The remote ids of the key's latest confirmations.
         package var taken: Set<String>
     }
 
-    /// Returns the data of an intent; nil if it was confirmed or dropped.
+    /// Returns the data of an intent; nil if the intent was confirmed or dropped.
     package func standing(of intent: Intent, _ views: some ViewReader) throws -> Standing? {
         let state = try views.state(of: self, key: intent.key) ?? State()
         let id = intent.event.id
@@ -325,15 +331,15 @@ extension KeyedState<Outbox.State> {
 
 /// An intent without a final outcome.
 public struct OutboxItem: Hashable, Sendable {
-    /// The event that is the intent, or from which it follows.
+    /// The event that is the intent, or from which the intent follows.
     public var event: EventID
     /// The time at which the intent was created, in milliseconds since 1970.
     public var milliseconds: UInt64
-    /// Whether it follows from a rule instead of being an event.
+    /// Whether the intent follows from a rule instead of being an event.
     public var isDerived = false
     /// The outcomes of its parts so far.
     public var parts: [Part] = []
-    /// The claims of other devices to deliver it, in order.
+    /// The claims by devices to deliver the intent, in order.
     public var claims: [EventID] = []
     /// The number of retries requested by the user.
     public var retries: UInt64 = 0
@@ -344,7 +350,9 @@ public struct OutboxItem: Hashable, Sendable {
         self.isDerived = isDerived
     }
 
-    /// The latest outcome of a part of an intent; the part without a name is the whole intent.
+    /// The latest outcome of a part of an intent.
+    ///
+    /// The part without a name is the whole intent.
     public struct Part: Hashable, Sendable {
         /// The name of the part.
         public var target: String
@@ -395,7 +403,8 @@ public struct OutboxItem: Hashable, Sendable {
     /// Returns the latest outcome of a part.
     public func part(_ target: String) -> Part? { parts.first { $0.target == target } }
 
-    /// The outcome that ended it without success, refused or unknown; nil if there is none.
+    /// The outcome (refused or unknown) with which the intent ended without success; nil if there
+    /// is none.
     public var end: Part? { parts.first { $0.target.isEmpty && $0.isEnd } }
 
     /// Whether the item has ended: it was confirmed as a whole, or dropped by the user.
@@ -404,7 +413,7 @@ public struct OutboxItem: Hashable, Sendable {
     }
 
     mutating func set(_ part: Part) {
-        // A confirmation is final, whatever other devices report later.
+        // A confirmation is final, even if other devices record a different outcome later.
         if let held = self.part(part.target), held.kind == .confirmed { return }
         parts.removeAll { $0.target == part.target }
         parts.append(part)
@@ -419,7 +428,7 @@ public struct OutboxItem: Hashable, Sendable {
         case wanted = 0
         /// The intent follows from a rule.
         case derived
-        /// An outcome or claim has arrived before its intent.
+        /// An outcome or claim of the intent was folded before the intent.
         case early
     }
 
@@ -473,7 +482,7 @@ public struct OutboxItem: Hashable, Sendable {
 }
 
 extension OutboxItem.Part {
-    /// Whether nothing more happens unless the user requests it.
+    /// Whether nothing more happens unless the user acts.
     public var isEnd: Bool { kind == .refused || kind == .unknown }
 }
 
@@ -483,7 +492,7 @@ public struct OutboxRow: Hashable, Sendable {
     public var key: Tag
     /// The item.
     public var item: OutboxItem
-    /// The key of the row, from which reading can continue.
+    /// The key of the row; pass it as `after` to continue reading.
     public var row: [UInt8]
 
     /// Returns items of an outbox, oldest first.
@@ -507,8 +516,8 @@ public struct OutboxRow: Hashable, Sendable {
 }
 
 extension ProjectionRunner {
-    /// Returns the data of an intent; nil if it was confirmed or dropped, or belongs to no given
-    /// outbox.
+    /// Returns the data of an intent; nil if the intent was confirmed or dropped, or if it belongs
+    /// to none of the outboxes.
     @available(*, noasync)
     package func standing(of intent: Intent, in outboxes: [Outbox]) throws -> Outbox.Standing? {
         guard let outbox = outboxes.first(where: { $0.tagKind == intent.key.kind }) else {

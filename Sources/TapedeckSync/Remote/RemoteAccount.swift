@@ -4,7 +4,7 @@ internal import TapedeckModel
 
 /// The credentials of a user.
 ///
-/// They are never in the log, in error messages or in command arguments.
+/// They never appear in the log, in error messages or in command arguments.
 package struct RemoteSecrets: Codable, Hashable, Sendable {
     /// The user name or email address.
     package var user: String
@@ -12,7 +12,7 @@ package struct RemoteSecrets: Codable, Hashable, Sendable {
     /// A token obtained elsewhere, used instead of a password.
     package var token: String?
     package var tokenSecret: String?
-    /// The id of this program at the remote, if required.
+    /// The id under which this program is registered with the remote; nil if the remote needs none.
     package var consumerKey: String?
     package var consumerSecret: String?
 
@@ -26,15 +26,15 @@ package struct RemoteSecrets: Codable, Hashable, Sendable {
     }
 }
 
-/// A login at a remote: the credentials for requests, and the account.
+/// A user's account on a remote, with the credentials for requests.
 package struct RemoteAccount: Codable, Hashable, Sendable {
-    /// The remote's id of the user.
+    /// The remote's id for the user.
     package var user: String
     package var token: String
     package var tokenSecret: String?
     /// The time at which the token expires, in milliseconds since 1970; nil if unknown.
     package var expiresAt: UInt64?
-    /// Further data from the login, such as the user's channel.
+    /// Additional data from the login, such as the user's channel.
     package var details: [String: String]
 
     package init(
@@ -58,27 +58,28 @@ extension RemoteAccount {
 }
 
 extension RemoteAccount {
-    /// Rejects any account other than the one the store belongs to.
+    /// Rejects any account other than the account that the store belongs to.
     ///
-    /// Pending changes were made by the user of that account and must not be sent from another.
+    /// Pending changes were made by the user of the store's account and must not be sent from
+    /// another account.
     ///
-    /// - Parameter own: The account of the store; nil if it has none yet.
+    /// - Parameter own: The account that the store belongs to; nil before the first login.
     ///
     /// Throws `SyncFailure` with `.conditionFailed`.
     package func check(against own: String?, at remote: Remote) throws(SyncFailure) {
         guard let own, own != user else { return }
         throw SyncFailure(
             .conditionFailed,
-            "the login at \(remote.name) is for account \(user), but this store belongs to \(own)",
+            "the login on \(remote.name) is for account \(user), but this store belongs to \(own)",
             hint: "log in as \(own), or create another store for \(user)")
     }
 }
 
-/// The connection of a store with a remote, as seen by a session.
+/// A session's access to the data about a store's connection to a remote.
 package struct RemoteConnection: Sendable {
-    /// Returns the account that the store belongs to at the remote; nil before the first login.
+    /// Returns the account on the remote that the store belongs to; nil before the first login.
     package var account: @Sendable () throws -> String?
-    /// Returns whether the store is still connected with the remote, at the same address.
+    /// Returns whether the store is still connected to the remote at the same address.
     package var isThere: @Sendable () throws -> Bool
 
     package init(
@@ -89,12 +90,13 @@ package struct RemoteConnection: Sendable {
     }
 }
 
-/// A stored login: the secrets, with which an expired token is replaced, and the account.
+/// A stored login: the account, and the secrets needed to replace an expired token.
 package struct RemoteLogin: Codable, Hashable, Sendable {
     package var secrets: RemoteSecrets
     package var account: RemoteAccount?
-    /// The address that the login is valid for; it is never sent elsewhere, even if the remote's
-    /// address changes.
+    /// The address that the login is valid for.
+    ///
+    /// The login is never sent to another address, even if the remote's address changes.
     fileprivate var url = ""
 
     package init(secrets: RemoteSecrets, account: RemoteAccount? = nil) {

@@ -5,10 +5,10 @@ internal import TapedeckLog
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// Runs one `RemoteSession`: performs its I/O and its waits.
+/// Runs one `RemoteSession`, performing its I/O and its waits.
 ///
-/// Only one engine per store and remote can run at a time, in any process, because two would
-/// deliver everything twice. An engine can only run once.
+/// Only one engine per store and remote can run at a time, across all processes, because two
+/// engines would deliver everything twice. An engine can run only once.
 package final class RemoteEngine: Sendable {
     private let log: EventLog
     private let box: SessionBox<RemoteSession>
@@ -19,12 +19,13 @@ package final class RemoteEngine: Sendable {
     private let seen = Mutex(LogPosition(rawValue: 0))
     private let waker: CommitWaker
 
-    /// The interval at which appends of other processes are checked.
+    /// The interval at which the engine checks for appends by other processes.
     private static let pollInterval = Duration.milliseconds(50)
 
     /// Creates an engine for a session.
     ///
-    /// - Parameter transport: Evaluated after the lock is taken; `run` closes it.
+    /// - Parameter transport: The transport; it is created after the lock is acquired, and `run`
+    ///   closes it.
     ///
     /// Throws `SyncError` with `.busy` if another engine is syncing this store with the remote.
     package init(
@@ -38,8 +39,9 @@ package final class RemoteEngine: Sendable {
         waker = CommitWaker(session.log)
     }
 
-    /// Makes `run` end soon; a request in progress is abandoned, and the next sync checks its
-    /// effect.
+    /// Makes `run` end soon.
+    ///
+    /// A request in progress is abandoned, and the next sync checks whether it took effect.
     package func stop() {
         let task = state.withLock { state in
             state.isStopped = true
@@ -98,8 +100,8 @@ package final class RemoteEngine: Sendable {
         }
     }
 
-    /// Waits until a time, or until the login or the remote is removed; appends do not shorten the
-    /// wait.
+    /// Waits until a time, or until the login or the remote is removed; other appends do not
+    /// shorten the wait.
     private func waited(until: UInt64) async throws -> RemoteSession.Step {
         let end = instant(of: until)
         while true {
@@ -153,7 +155,7 @@ package final class RemoteEngine: Sendable {
         }
     }
 
-    /// Returns the instant of a wall clock time, at most `pauseMax` from now.
+    /// Converts a wall-clock time to an instant at most `pauseMax` from now.
     private func instant(of time: UInt64) -> ContinuousClock.Instant {
         let now = log.now()
         let wait = time > now ? min(time - now, RemoteEngine.pauseMax) : 0
@@ -165,8 +167,8 @@ package final class RemoteEngine: Sendable {
         return head != seen.withLock(\.self)
     }
 
-    /// The time after which the clock is read again during a long wait, because it may have been
-    /// set.
+    /// The interval at which the wall clock is read again during a long wait, because the clock may
+    /// have been set.
     private static let pauseMax: UInt64 = 60_000
 
     private func cancellable(_ body: @escaping @Sendable () async -> Void) async {
@@ -185,8 +187,8 @@ package final class RemoteEngine: Sendable {
     }
 }
 
-/// The lock of the process that syncs a store with a remote; the system releases it if the process
-/// ends.
+/// The lock held by the process that syncs a store with a remote; the operating system releases it
+/// when the process ends.
 private final class RemoteLock: Sendable {
     private let file: Int32
 
@@ -209,7 +211,8 @@ private final class RemoteLock: Sendable {
         file = opened
     }
 
-    // Closing is not enough: a child process being spawned briefly holds a copy of the descriptor.
+    // Closing is not enough, because a child process that is being spawned briefly holds a copy of
+    // the descriptor.
     deinit {
         _ = flock(file, LOCK_UN)
         _ = close(file)

@@ -37,14 +37,14 @@ extension RemoteRemoved: RemoteEvent {
 extension OutcomeRecorded: RemoteEvent {
     /// `OutcomeRecorded`.
     public static let eventType: EventType = "OutcomeRecorded"
-    /// Empty: it is recorded with the tags of its intent.
+    /// Empty: the event is recorded with the tags of its intent.
     public var tags: [Tag] { get throws { [] } }
 }
 
 extension IntentClaimed: RemoteEvent {
     /// `IntentClaimed`.
     public static let eventType: EventType = "IntentClaimed"
-    /// Empty: it is recorded with the tags of its intent.
+    /// Empty: the event is recorded with the tags of its intent.
     public var tags: [Tag] { get throws { [] } }
 }
 
@@ -64,8 +64,8 @@ public enum RemoteEvents {
 
     /// Returns a payload as protobuf JSON; nil for a type of another module.
     ///
-    /// Throws `ModelError`: `.invalidPayload`, and `.newerFormat` for a version unknown to this
-    /// program.
+    /// Throws `ModelError` with `.invalidPayload`, or with `.newerFormat` if this program does not
+    /// know the version.
     public static func json(
         type: EventType, version: UInt16 = 1, payload: [UInt8]
     ) throws(ModelError) -> String? {

@@ -12,8 +12,8 @@ package struct FreshSpan: Hashable, Sendable {
         self.until = until
     }
 
-    /// Returns whether the response is fresh; false if the clock was set back to before the
-    /// response.
+    /// Returns whether the response is fresh at `now`; false if the clock was set back to a time
+    /// before the response.
     func holds(at now: UInt64) -> Bool { since <= now && now < until }
 }
 
@@ -21,11 +21,11 @@ package struct FreshSpan: Hashable, Sendable {
 ///
 /// They are stored in rows of the log, so other processes can use them.
 package struct RemoteFreshness: Sendable {
-    /// The maximum number of pages at the start of a reading; beyond it, the pages that expire
-    /// first are dropped.
+    /// The maximum number of pages at the start of a reading; if there are more, the pages that
+    /// expire first are dropped.
     package static let pagesMax = 2_000
 
-    /// The fresh spans, by the row names of the pages.
+    /// The fresh span of each page, by row name.
     private var spans: [String: FreshSpan] = [:]
 
     init() {}
@@ -42,7 +42,7 @@ package struct RemoteFreshness: Sendable {
         if !ended.isEmpty { try log.setSyncRows(ended) }
     }
 
-    /// Returns when a page stops being fresh; nil if it is not fresh now.
+    /// Returns the time at which a page stops being fresh; nil if it is not fresh now.
     package func end(of page: RemotePage, _ remote: Remote, at now: UInt64) -> UInt64? {
         guard !spans.isEmpty, let span = spans[RemoteRow.fresh(remote, page, nil).name] else {
             return nil
@@ -50,7 +50,7 @@ package struct RemoteFreshness: Sendable {
         return span.holds(at: now) ? span.until : nil
     }
 
-    /// Notes a response and returns the row that stores its span.
+    /// Notes the fresh span of a response and returns the row that stores the span.
     mutating func take(
         _ page: RemotePage, _ remote: Remote, _ response: RemoteResponse, at now: UInt64
     ) -> SyncRow {
@@ -63,7 +63,8 @@ package struct RemoteFreshness: Sendable {
 }
 
 extension RemoteRow {
-    /// Returns the row for a page at a remote's address; a nil span removes it.
+    /// Returns the row that stores the span of a page at a remote's address; writing it with a nil
+    /// span removes the row.
     package static func fresh(_ remote: Remote, _ page: RemotePage, _ span: FreshSpan?) -> SyncRow {
         var bytes: [UInt8] = []
         bytes.appendPrefixed(remote.url)
@@ -103,8 +104,8 @@ extension RemoteResponse {
 
     /// The time for which the response is fresh, in milliseconds.
     ///
-    /// This is the `max-age` of `Cache-Control` minus the `Age` header; 0 if there is none or
-    /// caching is not allowed.
+    /// This is the `max-age` of `Cache-Control` minus the `Age` header; 0 if there is no `max-age`
+    /// or caching is not allowed.
     package var freshFor: UInt64 {
         let directives = headers.filter { $0.name.lowercased() == "cache-control" }
             .flatMap { $0.value.lowercased().split(separator: ",") }
@@ -123,7 +124,8 @@ extension RemoteResponse {
         return left.overflow ? 0 : left.partialValue * 1_000
     }
 
-    /// Returns seconds, at most `freshMax`; nil if the text is not a number.
+    /// Parses a number of seconds, limited to `freshMax`; returns nil if the string is not a
+    /// number.
     private static func seconds(_ text: String?) -> UInt64? {
         guard let text, !text.isEmpty,
             text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
@@ -131,7 +133,7 @@ extension RemoteResponse {
         return min(UInt64(text) ?? .max, freshMax / 1_000)
     }
 
-    /// Returns a word without surrounding spaces and quotes.
+    /// Removes surrounding spaces and quotes from a word.
     private static func bare(_ text: Substring) -> String {
         text.trimmingCharacters(in: .init(charactersIn: " \t\""))
     }

@@ -2,17 +2,19 @@ package import TapedeckLog
 public import TapedeckModel
 package import TapedeckProjections
 
-/// A pending change for a remote and the reason, read from the log without the network.
+/// A change that is pending for a remote, and its state, read from the log without using the
+/// network.
 public struct RemoteDelivery: Sendable {
     /// The progress of an intent.
     public enum State: Hashable, Sendable {
-        /// The next sync will send it.
+        /// The next sync will deliver the intent.
         case queued
         /// A request was sent but its outcome is unknown; the next sync will check.
         case sent
-        /// Delivery is blocked, until a time in milliseconds since 1970 if one is known.
+        /// Delivery is blocked; `until` is the time at which it continues, in milliseconds since
+        /// 1970, or nil if that time is unknown.
         case waiting(reason: ErrorCode, message: String, until: UInt64?)
-        /// The remote has refused it.
+        /// The remote has refused the intent.
         case refused(ErrorCode, String)
         /// It is unknown whether the request took effect.
         case unknown(String)
@@ -20,9 +22,9 @@ public struct RemoteDelivery: Sendable {
 
     /// The name of the remote.
     public var remote: String
-    /// The event of the intent, or the event from which it follows.
+    /// The event of the intent, or the event from which the intent follows.
     public var event: EventEnvelope
-    /// Whether it follows from a rule.
+    /// Whether the intent follows from a rule.
     public var isDerived: Bool
     /// The progress of the intent.
     public var state: State
@@ -64,7 +66,7 @@ package struct RemoteOutbox {
         network = try .current(in: log)
     }
 
-    /// Calls `body` with each item, oldest of each kind first, until it returns false.
+    /// Calls `body` with each item, oldest first within each kind, until `body` returns false.
     @available(*, noasync)
     package func forEach(_ body: (RemoteDelivery, OutboxItem, Tag) throws -> Bool) throws {
         for outbox in outboxes {
@@ -117,14 +119,14 @@ package struct RemoteOutbox {
         }
     }
 
-    /// Returns the item of a derived intent that has no row yet.
+    /// Returns the item of a derived intent that has no row yet; nil if it has a row or has ended.
     private func openItem(of intent: Intent) throws -> OutboxItem? {
         guard let standing = try runner.standing(of: intent, in: outboxes), !standing.isListed
         else { return nil }
         return standing.item
     }
 
-    /// Returns the state of an intent; nil if it concerns another remote or is complete.
+    /// Returns the state of an intent; nil if the intent concerns another remote.
     private func state(of intent: Intent, _ item: OutboxItem) throws -> RemoteDelivery.State? {
         let connector = connector
         let account = account
@@ -190,7 +192,7 @@ extension RemoteSession {
                 report.addWaiting(event, reason, message, until: until)
             case .sent:
                 report.addWaiting(
-                    event, .unconfirmed, "the request was never answered", until: nil)
+                    event, .unconfirmed, "the remote never responded to the request", until: nil)
             case .queued:
                 if let failure = report.failure {
                     report.addWaiting(event, failure.code, failure.message, until: nil)
@@ -211,7 +213,7 @@ extension RemoteSession {
 }
 
 extension RemoteReport {
-    /// Counts a pending intent, and lists it if there are not too many.
+    /// Counts a pending intent, and adds it to the list unless the list is full.
     package mutating func addWaiting(
         _ event: EventID, _ reason: ErrorCode, _ message: String, until: UInt64?
     ) {

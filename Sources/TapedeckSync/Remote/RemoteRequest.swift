@@ -1,7 +1,7 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// A request to a remote as a value; connectors create it but do not send it.
+/// A request to a remote; connectors create requests but never send them.
 package struct RemoteRequest: Hashable, Sendable {
     /// A name and a value; fields are sent in order.
     package struct Field: Hashable, Sendable {
@@ -64,7 +64,8 @@ package struct RemoteRequest: Hashable, Sendable {
         self.body = body
     }
 
-    /// Encodes a text as one path segment, so that a malicious id cannot leave its segment.
+    /// Encodes a string as a single path segment, so that a malicious id cannot add segments to the
+    /// path.
     package static func segment(_ text: String) -> String {
         text.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }
@@ -79,7 +80,7 @@ package struct RemoteRequest: Hashable, Sendable {
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
 }
 
-/// The response of a remote.
+/// A response from a remote.
 package struct RemoteResponse: Hashable, Sendable {
     package var status: Int
     package var headers: [RemoteRequest.Field]
@@ -98,11 +99,11 @@ package struct RemoteResponse: Hashable, Sendable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// The time of the response according to the remote, in milliseconds since 1970; nil if it has
-    /// none.
+    /// The time of the response according to the remote, in milliseconds since 1970; nil if the
+    /// response has no valid `Date` header.
     ///
-    /// The header only contains seconds. If the local clock agrees with it, the milliseconds are
-    /// local, so that two responses in the same second can be ordered.
+    /// The header has no milliseconds. If the local clock agrees with the header, the local time is
+    /// returned instead, so that two responses within the same second can be ordered.
     package var date: Int64? {
         guard let told = toldDate else { return nil }
         guard let receivedAt, (told..<told + RemoteResponse.agreement).contains(receivedAt) else {
@@ -111,7 +112,7 @@ package struct RemoteResponse: Hashable, Sendable {
         return receivedAt
     }
 
-    /// The maximum difference between the header and the local time for them to agree, in
+    /// The maximum difference at which the header and the local clock count as agreeing, in
     /// milliseconds.
     private static let agreement: Int64 = 2_000
 
@@ -131,14 +132,14 @@ package struct RemoteResponse: Hashable, Sendable {
 
     /// The failure implied by the status; nil for success.
     ///
-    /// Connectors of remotes that report errors in other ways check these first.
+    /// The connector for a remote that reports errors differently checks for those errors first.
     package var failure: SyncFailure? {
         switch status {
         case 200..<300: nil
         case 401, 403:
             SyncFailure(
                 .unauthorized, "the remote rejected the login", hint: "run storectl login NAME")
-        case 404, 410: SyncFailure(.notFound, "not found at the remote (\(status))")
+        case 404, 410: SyncFailure(.notFound, "not found on the remote (\(status))")
         case 413: SyncFailure(.tooLarge, "the request is too large for the remote")
         case 429:
             SyncFailure(.throttled, "the remote's rate limit was exceeded", retryAfter: retryAfter)

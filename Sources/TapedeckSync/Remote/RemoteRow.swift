@@ -1,16 +1,17 @@
 package import TapedeckLog
 internal import TapedeckModel
 
-/// The state of a remote on this device: a row of the log, written together with the events it
-/// refers to.
+/// The state of a remote on this device, stored in a row of the log.
+///
+/// The row is written in the same transaction as the events that it refers to.
 package struct RemoteRow: Hashable, Sendable {
     /// The name of the remote.
     package var name: String
-    /// The time of the last response, in milliseconds since 1970; 0 for never.
+    /// The time of the last response, in milliseconds since 1970; 0 if there was none.
     package var contactedAt: UInt64 = 0
-    /// The time of the last complete reading, in milliseconds since 1970; 0 for never.
+    /// The time of the last complete reading, in milliseconds since 1970; 0 if there was none.
     package var readAt: UInt64 = 0
-    /// The wait for the remote, if any.
+    /// The current wait for the remote; nil if there is none.
     package var wait: SyncWait?
     /// The number of consecutive failures.
     package var failures: UInt32 = 0
@@ -32,7 +33,7 @@ package struct RemoteRow: Hashable, Sendable {
         return SyncRow(RemoteRow.key(name), bytes)
     }
 
-    /// Returns the state of a remote; a new one if none is stored.
+    /// Returns the stored state of a remote, or a new state if none is stored.
     @available(*, noasync)
     package static func named(_ name: String, in log: EventLog) throws(LogError) -> RemoteRow {
         var row = RemoteRow(name: name)
@@ -74,8 +75,8 @@ package struct RemoteRow: Hashable, Sendable {
         try log.syncRow(complete(remote, feed: feed).name) != nil
     }
 
-    /// Returns the row for a linked feed that is still to be read; it is removed if `isOpen` is
-    /// false.
+    /// Returns the row for a linked feed that has not been read yet; if `isOpen` is false, writing
+    /// the row removes the stored row.
     static func lead(_ remote: String, _ page: RemotePage, isOpen: Bool = true) -> SyncRow {
         var bytes: [UInt8] = []
         bytes.appendPrefixed(page.feed)
@@ -84,7 +85,7 @@ package struct RemoteRow: Hashable, Sendable {
         return SyncRow(name, isOpen ? bytes : nil)
     }
 
-    /// Returns the linked feeds that are still to be read.
+    /// Returns the linked feeds that have not been read yet.
     @available(*, noasync)
     static func leads(_ remote: String, in log: EventLog) throws(LogError) -> [RemotePage] {
         try log.syncRows(prefix: "\(key(remote))/lead/").compactMap { row in
@@ -98,7 +99,7 @@ package struct RemoteRow: Hashable, Sendable {
         }
     }
 
-    /// Returns the row for the wait of a lane; nil removes it.
+    /// Returns the row that stores the wait of a lane; writing it with a nil wait removes the row.
     static func lane(_ remote: String, _ lane: String, _ wait: LaneWait?) -> SyncRow {
         let name = "\(key(remote))/lane/\(Digest16(hashing: Array(lane.utf8)).text)"
         guard let wait else { return SyncRow(name, nil) }
@@ -125,7 +126,7 @@ package struct RemoteRow: Hashable, Sendable {
         }
     }
 
-    /// Returns the waiting lanes of a remote by name; rows without a name are skipped.
+    /// Returns the waiting lanes of a remote, with their names; rows without a name are skipped.
     @available(*, noasync)
     static func lanes(
         _ remote: String, in log: EventLog
@@ -160,7 +161,8 @@ package struct RemoteRow: Hashable, Sendable {
     }
 }
 
-/// The wait of a lane, during which other lanes continue, and its number of failures.
+/// The wait of a lane, during which other lanes continue, and the number of failures that led to
+/// it.
 struct LaneWait: Hashable {
     var failures: UInt32
     var wait: SyncWait

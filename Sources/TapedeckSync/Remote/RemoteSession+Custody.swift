@@ -2,10 +2,10 @@ internal import TapedeckLog
 internal import TapedeckModel
 
 extension RemoteSession {
-    /// Returns the remaining part of a duration since a dispatch, in milliseconds.
+    /// Returns how much of a settling time remains after a dispatch, in milliseconds.
     ///
-    /// If a clock may have been set since, the duration starts when this session first saw the
-    /// dispatch.
+    /// If a clock may have been set since the dispatch, the settling time starts when this session
+    /// first saw the dispatch.
     mutating func unsettled(_ part: OutboxItem.Part, for settling: UInt64) -> UInt64 {
         let steady = clock.read().milliseconds
         let name = "\(part.origin) \(part.milliseconds) \(part.target)"
@@ -16,26 +16,27 @@ extension RemoteSession {
         return settling > passed ? settling - passed : 0
     }
 
-    /// Converts a time of the server's clock to the local clock.
+    /// Converts a time on the server's clock to a time on the local clock.
     func localTime(ofServer milliseconds: UInt64) throws -> UInt64 {
         guard let server = try ServerClock.now(clock, in: log) else { return now }
         return milliseconds > server ? now + (milliseconds - server) : now
     }
 
-    /// Returns which device may deliver an intent.
+    /// Returns whether this device may deliver an intent.
     func custody(of item: OutboxItem) throws -> Custody.Answer {
         // A server that never responded has sequenced nothing.
         let upstreams = try Upstream.all(in: log).filter { $0.cursor != nil }
         func sequenced(_ event: EventID) throws -> Custody.Sequenced? {
-            // Receipts of a lost server remain valid; of several, use the earliest.
+            // Receipts from a lost server remain valid. If there are several receipts, use the
+            // earliest.
             try log.receipts(of: event).min { $0.receivedAt < $1.receivedAt }.map {
                 Custody.Sequenced(
                     origin: event.origin, position: $0.serverPosition,
                     receivedAt: $0.receivedAt.milliseconds)
             }
         }
-        // The response to a push can include a claim of this device before earlier claims of other
-        // devices have been read. Until everything before it has been read, the claim is open.
+        // The response to a push can sequence a claim by this device before earlier claims by other
+        // devices have been read. The claim stays open until everything before it has been read.
         func isRead(_ claim: EventID) throws -> Bool {
             let receipts = try log.receipts(of: claim)
             guard !receipts.isEmpty else { return false }

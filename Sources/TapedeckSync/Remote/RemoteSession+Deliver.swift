@@ -3,9 +3,11 @@ internal import TapedeckModel
 internal import TapedeckProjections
 
 extension RemoteSession {
-    /// The progress of delivering: passes over the outbox are repeated until one does nothing.
+    /// The progress of delivering: passes over the outboxes are repeated until a pass sends
+    /// nothing.
     struct Delivering {
-        /// The number of outboxes completed in this pass; `after` is the position in the next one.
+        /// The number of outboxes completed in this pass; `after` is the position in the next
+        /// outbox.
         fileprivate var outbox = 0
         fileprivate var after: [UInt8]?
         fileprivate var hasDone = false
@@ -22,7 +24,7 @@ extension RemoteSession {
             self.soonest = soonest
         }
 
-        /// Handles an intent next.
+        /// Puts an intent first in the queue.
         mutating func again(_ intent: Intent) { queue.insert(intent, at: 0) }
 
         fileprivate mutating func waits(until: UInt64) {
@@ -78,7 +80,7 @@ extension RemoteSession {
                 }
                 last = rows.count < limit ? nil : rows.last?.row
                 delivering.queue = try rows.compactMap { row in
-                    // Derived intents are listed by the connector.
+                    // The connector lists derived intents.
                     guard !row.item.isDerived, row.item.end == nil,
                         let event = try log.event(row.item.event)
                     else { return nil }
@@ -92,13 +94,14 @@ extension RemoteSession {
         return false
     }
 
-    /// Returns the data of an intent; nil if it has ended.
+    /// Returns the outbox's data for an intent; nil if the intent has ended.
     func standing(of intent: Intent) throws -> Outbox.Standing? {
         let standing = try runner.standing(of: intent, in: outboxes)
         return standing?.item.end == nil ? standing : nil
     }
 
-    /// Does what an intent needs without the network, and returns the next request.
+    /// Performs the steps of an intent that need no network; returns its next request, or nil if
+    /// there is none.
     private mutating func step(
         _ intent: Intent, _ account: RemoteAccount
     ) throws -> (RemoteRequest, Pending)? {
@@ -118,7 +121,8 @@ extension RemoteSession {
         case .foreign: return nil
         case .waiting: return nil
         case .satisfied:
-            // Derived intents end through their sources; recording that would be redundant.
+            // A derived intent ends when its source changes, so recording a confirmation would be
+            // redundant.
             guard !intent.isDerived else { return nil }
             if try isRead(since: intent) {
                 try record(.confirmed, nil, of: intent)
@@ -134,14 +138,14 @@ extension RemoteSession {
                 if let step = try step(delivery, of: intent, item) { return step }
                 if delivering.blocked.contains(intent.key) { return nil }
             }
-            // All parts have ended, and with them an intent that has only one.
+            // All parts have ended. An intent with a single part has thereby ended too, so
+            // `standing` may be nil here.
             if let item = try standing(of: intent)?.item { try conclude(item, of: intent) }
             return nil
         }
     }
 
-    /// Returns whether the remote was read after the intent was recorded; otherwise starts a
-    /// reading.
+    /// Returns whether the remote was read after the intent was recorded; if not, starts a reading.
     private mutating func isRead(since intent: Intent) throws -> Bool {
         if reading.next == nil, intent.event.position > readingPosition { try beginReading() }
         return reading.next == nil
@@ -159,7 +163,8 @@ extension RemoteSession {
         }
     }
 
-    /// Returns the next request of a delivery; nil if it has ended or its lane is waiting.
+    /// Returns the next request of a delivery; nil if the delivery has ended or its lane is
+    /// waiting.
     private mutating func step(
         _ delivery: Delivery, of intent: Intent, _ item: OutboxItem
     ) throws -> (RemoteRequest, Pending)? {
@@ -175,8 +180,8 @@ extension RemoteSession {
                 try lease(intent, until: until)
                 return nil
             }
-            // Idempotent, so no claim is needed. If the remote accepts the request without effect,
-            // it is repeated in the next sync only.
+            // The request is idempotent, so no claim is needed. If the remote accepts the request
+            // but it has no effect, the request is repeated only in the next sync.
             guard !delivered.contains(RemoteSession.name(of: delivery, intent)) else {
                 block(intent)
                 return nil
@@ -210,7 +215,8 @@ extension RemoteSession {
                 message: "the request may have taken effect; this cannot be checked")
             return nil
         }
-        // A device that took over has already waited longer, for the lease of the sender to end.
+        // A device that took over the intent has already waited longer than the settling time,
+        // until the sender's lease ended.
         if let part, custody == .own {
             let rest = unsettled(part, for: connector.manifest.settling)
             guard rest == 0 else {
@@ -226,7 +232,7 @@ extension RemoteSession {
         let held = try RemoteRow.lane(remote.name, intent.key.text, in: log)
         if held?.wait.reason != .metered {
             let wait = SyncWait(
-                reason: .metered, message: "its files wait for an unmetered network",
+                reason: .metered, message: "its files are waiting for an unmetered network",
                 until: 0)
             try log.setSyncRows([
                 RemoteRow.lane(
@@ -253,7 +259,7 @@ extension RemoteSession {
         "\(intent.event.id) \(delivery.target)"
     }
 
-    // MARK: - Answers
+    // MARK: - Responses
 
     mutating func took(
         _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent
@@ -283,7 +289,7 @@ extension RemoteSession {
                 unsettled(part, for: settling) > 0
             {
                 return try postpone(
-                    SyncFailure(.unconfirmed, "the remote does not show it yet"), delivery,
+                    SyncFailure(.unconfirmed, "the remote does not show the change yet"), delivery,
                     of: intent)
             }
             try record(.unsent, delivery, of: intent)
@@ -323,8 +329,8 @@ extension RemoteSession {
     ) throws {
         switch failure.code {
         case .offline, .unauthorized, .throttled:
-            // The request was rejected or never arrived. Otherwise the dispatch stays open and must
-            // be probed.
+            // If the request was rejected or never sent, record that. Otherwise the dispatch stays
+            // open and must be probed.
             let isUnsent = failure.isUnsent || failure.code != .offline
             if isUnsent, delivery.safety != .natural { try record(.unsent, delivery, of: intent) }
             delivering.queue.insert(intent, at: 0)
@@ -339,7 +345,7 @@ extension RemoteSession {
         }
     }
 
-    /// Makes a lane wait while others continue.
+    /// Makes a lane wait while other lanes continue.
     mutating func postpone(
         _ failure: SyncFailure, _ delivery: Delivery, of intent: Intent
     ) throws {

@@ -15,13 +15,13 @@ extension RemoteSession {
             /// Whether the feed was linked from another page.
             var isLead = false
             /// The number of failures of this feed, and the number of pages read before the first
-            /// one.
+            /// failure.
             var failures = (count: 0, readBefore: 0)
         }
 
         /// The maximum number of times a moving feed is read in one sync.
         private static let roundsMax = 3
-        /// The number of failures of a single feed after which it is skipped until the next
+        /// The number of failures of a single feed after which the feed is skipped until the next
         /// reading.
         private static let failuresMax = 3
 
@@ -49,7 +49,7 @@ extension RemoteSession {
 
         /// Starts every feed from the beginning.
         ///
-        /// - Parameter leads: Linked pages that earlier readings did not read.
+        /// - Parameter leads: Linked pages left over from earlier readings.
         mutating func begin(
             _ connector: any Connector, _ account: RemoteAccount?, now: UInt64,
             leads: [RemotePage]
@@ -66,12 +66,13 @@ extension RemoteSession {
 
         // MARK: Freshness
 
-        /// Returns whether a page is its whole feed, so that skipping it skips nothing else.
+        /// Returns whether a page is the only page of its feed, so that skipping it skips nothing
+        /// else.
         func isWholeFeed(_ page: RemotePage, _ content: RemoteContent) -> Bool {
             walks.last?.feed == page && content.next == nil && !content.moves
         }
 
-        /// Notes when a fresh feed expires.
+        /// Notes the time at which a fresh feed expires.
         mutating func noteFresh(_ page: RemotePage, until end: UInt64) {
             guard walks.last?.isLead == false else { return }
             freshFeeds[page] = end
@@ -102,7 +103,7 @@ extension RemoteSession {
 
         /// Notes a failure of the next page.
         ///
-        /// - Returns: Whether only this page fails, while others were read.
+        /// - Returns: Whether only this page fails while other pages were read.
         mutating func failsAlone() -> Bool {
             guard let last = walks.indices.last else { return false }
             if walks[last].failures.count == 0 { walks[last].failures.readBefore = readCount }
@@ -117,14 +118,15 @@ extension RemoteSession {
             walks.removeAll { $0.feed.feed.hasPrefix(feeds) }
         }
 
-        /// Returns whether a page is new to this reading and not missing.
+        /// Returns whether a page is new to this reading and does not belong to a missing feed.
         func isNew(_ page: RemotePage) -> Bool {
             !seen.contains(page) && !missing.contains(where: page.feed.hasPrefix)
         }
 
-        /// Returns whether the pages after the next one were known when its walk began.
+        /// Returns whether the feed counted as read to its end when the current walk over it began;
+        /// the first call records `isComplete`.
         ///
-        /// - Parameter isComplete: Whether its feed currently counts as read to the end.
+        /// - Parameter isComplete: Whether the feed currently counts as read to its end.
         mutating func wasComplete(_ isComplete: Bool) -> Bool {
             guard let last = walks.indices.last else { return isComplete }
             let was = walks[last].wasComplete ?? isComplete
@@ -135,13 +137,13 @@ extension RemoteSession {
         /// Advances past a page.
         ///
         /// - Returns: Whether the feed has been read to its end without gaps, and the first page of
-        ///   the feed if it has no more pages now.
+        ///   the feed if its walk has ended.
         mutating func took(
             _ page: RemotePage, _ content: RemoteContent, news: [Bool], isComplete: Bool
         ) -> (isWhole: Bool, ended: RemotePage?) {
             guard var walk = walks.popLast() else { return (false, nil) }
             readCount += 1
-            // Rows cannot be missed within a single page.
+            // If the feed is a single page, no row can be missed.
             let moves = content.moves && walk.page != walk.feed || content.stopsWhereKnown
             let hasNews = news.contains(true)
             walk.hasNews = walk.hasNews || hasNews
@@ -152,7 +154,7 @@ extension RemoteSession {
                 walks.append(walk)
                 ended = nil
             } else if content.next == nil {
-                // Rows may have moved between pages during the reading, so read the list again
+                // Rows may have moved between pages during the reading, so read the feed again
                 // until it contains nothing new.
                 isWhole = !walk.hasNews || !moves
                 if !isWhole, walk.rounds < Reading.roundsMax {
@@ -193,15 +195,16 @@ extension RemoteSession {
         let remote = remote.name
         let read = content
         let reading = reading
-        // Links of known observations have been read, unless the feed was never read to its end.
-        // New links are stored with the observations, because the sync may end before they are
-        // read.
+        // The links in known observations have already been read, unless the feed was never read to
+        // its end. New links are stored with the observations, because the sync may end before the
+        // links are read.
         func others(_ recorded: EventLog.RecordedEvents) -> [RemotePage] {
             read.others(isNew: recorded.isNew, all: !isComplete).filter { reading.isNew($0) }
         }
         let complete = RemoteRow.complete(remote, feed: page.feed)
-        // If the sync ended after this page, the pages up to the known ones would never be
-        // requested, so the feed does not count as complete until they are read.
+        // If the sync ended after this page, the pages between this page and the known ones would
+        // never be requested. The feed therefore does not count as complete until they have been
+        // read.
         func leavesGap(_ recorded: EventLog.RecordedEvents) -> Bool {
             isHeld && read.next != nil && recorded.recorded > 0
         }
@@ -229,7 +232,7 @@ extension RemoteSession {
         if !rows.isEmpty { try log.setSyncRows(rows) }
     }
 
-    /// Starts every feed from the beginning, and resumes links that earlier syncs did not read.
+    /// Starts every feed from the beginning, and adds the links that earlier syncs did not read.
     mutating func beginReading() throws {
         readingPosition = try log.currentHead()
         let now = now
@@ -243,7 +246,7 @@ extension RemoteSession {
         hasGivenUp = false
     }
 
-    /// Returns the next page to request, skipping fresh ones.
+    /// Returns the next page to request, skipping fresh pages.
     mutating func nextPage() -> RemotePage? {
         while let page = reading.next {
             guard let end = noteFresh(page) else { return page }
@@ -254,7 +257,7 @@ extension RemoteSession {
         return nil
     }
 
-    /// Returns when the next page expires; nil if it is not fresh.
+    /// Returns the time at which the next page expires; nil if it is not fresh.
     @discardableResult
     private mutating func noteFresh(_ page: RemotePage) -> UInt64? {
         guard let end = fresh.end(of: page, remote, at: now) else { return nil }

@@ -17,14 +17,16 @@ package import TapedeckProjections
 /// Invariants:
 /// 1. The observations of a page and the position after it are committed together.
 /// 2. A request that is not idempotent is sent only after its dispatch is on disk. Unless a later
-///    outcome says that it was not executed, it is probed or reported as unknown.
+///    outcome records that the request was not executed, its effect is probed or its outcome is
+///    reported as unknown.
 /// 3. An outcome and the resulting state of the remote are committed together.
-/// 4. An intent counts as already satisfied only based on data read after it was recorded, because
-///    the remote may have changed before.
-/// 5. A 401 only invalidates the token. One login is tried, then the remote waits for the user. If
-///    another process writes a new login, the next request uses it.
-/// 6. Nothing is sent after the login is deleted or the remote removed, or from an account other
-///    than the store's. The session checks this before each request, and ends if it applies.
+/// 4. An intent counts as already satisfied only if the data that shows it was read after the
+///    intent was recorded, because older data may be out of date.
+/// 5. A 401 only invalidates the token. The session tries one new login; if that fails, the remote
+///    waits for the user. If another process writes a new login, the next request uses it.
+/// 6. Nothing is sent after the login was deleted or the remote removed, or from an account other
+///    than the store's. The session checks the login and the remote before each request and the
+///    account after each login, and ends if a check fails.
 package struct RemoteSession {
     /// Options: whether to keep reading when everything is done, and the retry limits.
     package typealias Options = SyncState.Options
@@ -57,7 +59,8 @@ package struct RemoteSession {
     let options: Options
     let logins: LoginFiles
     private let connection: RemoteConnection
-    /// The end of the log at the last check of the remote; `isRemoved` is the result.
+    /// The end of the log when the session last checked whether the remote was removed; `isRemoved`
+    /// is the result of that check.
     private var connectionSeenAt: LogPosition?
     private var isRemoved = false
     var leases: LeaseClock
@@ -68,9 +71,9 @@ package struct RemoteSession {
     var row: RemoteRow
     var pending = Pending.nothing
     private var isStopped = false
-    /// Whether a login has been tried since the last one that worked.
+    /// Whether a login has been tried since the last successful request.
     private var hasRenewed = false
-    /// The rejection of the login, while a live session waits for a new one.
+    /// The failure reported for a rejected login, while a live session waits for a new login.
     private var refusal: SyncFailure?
     private var random: any RandomNumberGenerator & Sendable
     private var backoff: Backoff
@@ -84,7 +87,7 @@ package struct RemoteSession {
     var fresh = RemoteFreshness()
     /// Whether the next reading also requests fresh pages.
     var refreshesAll: Bool
-    /// The start of the reading; `readingTurn` is the time at which its feeds change.
+    /// The time at which the reading began; `readingTurn` is the time at which its feeds change.
     var readingBegan: UInt64 = 0
     var readingTurn: UInt64 = .max
     /// Whether a reading is in progress.
@@ -93,8 +96,8 @@ package struct RemoteSession {
     var readingPosition = LogPosition(rawValue: 0)
     var delivering = Delivering()
     package var report = RemoteReport()
-    /// The number of consecutive readings, and of consecutive incomplete ones; pauses grow with
-    /// them.
+    /// The number of repeated readings, and the number of consecutive incomplete readings; the
+    /// pauses grow with both numbers.
     private var quietReadings = 0
     private var lackingReadings = 0
     private var nextReading: UInt64 = 0
@@ -104,15 +107,16 @@ package struct RemoteSession {
     /// The idempotent deliveries that succeeded, by intent and target.
     var delivered: Set<String> = []
 
-    /// The intents that another device may deliver, each with the end time by the local clock.
+    /// The intents that another device may deliver, each with the time on the local clock at which
+    /// its lease ends.
     var leased: [EventID: UInt64] = [:]
     /// The intents that wait for the server to sequence a claim.
     var unclaimed: Set<EventID> = []
-    /// The time at which this session first saw each dispatch, by the steady clock.
+    /// The time on the steady clock at which this session first saw each dispatch.
     var dispatchesMet: [String: UInt64] = [:]
 
-    /// The number of times that a one-time sync waits for a lane, and the maximum wait in
-    /// milliseconds.
+    /// The maximum number of times that a one-time sync waits for a lane; `laneWaitMax` is the
+    /// maximum length of such a wait, in milliseconds.
     private static let patienceMax = 5
     private static let laneWaitMax: UInt64 = 15_000
     /// The interval at which a live session checks for a new login, in milliseconds.
@@ -123,7 +127,8 @@ package struct RemoteSession {
     /// - Parameters:
     ///   - runner: Serves the outboxes and the connector's lookups.
     ///   - outboxes: The outboxes of the connector's kinds.
-    ///   - connection: Provides the store's current data for the remote.
+    ///   - connection: Provides the store's account on the remote and reports whether the remote
+    ///     was removed.
     ///   - clock: Measures leases.
     ///   - refreshesAll: Whether the first reading also requests fresh pages.
     ///
@@ -152,7 +157,7 @@ package struct RemoteSession {
             ? RemoteLogin(secrets: RemoteSecrets(), account: .anonymous) : nil
         guard let login = try logins.read(remote) ?? anonymous else {
             throw SyncError(
-                .unauthorized, "not logged in at \(remote.name)",
+                .unauthorized, "not logged in to \(remote.name)",
                 hint: "run storectl login \(remote.name)")
         }
         self.login = login
@@ -200,7 +205,7 @@ package struct RemoteSession {
         return try fail(failure, pending)
     }
 
-    /// Handles the end of a wait, or a user request to end it.
+    /// Handles the end of a wait, or the user's request to end the wait early.
     package mutating func woken() throws -> Step {
         if row.wait?.reason != .throttled { row.wait = nil }
         if options.isLive, isReadingOverdue { try beginReading() }
@@ -218,9 +223,10 @@ package struct RemoteSession {
         return try next()
     }
 
-    /// Stops during a request without counting a failure of the remote.
+    /// Stops during a request without counting it as a failure of the remote.
     ///
-    /// - Parameter failure: The result of the request; if it was never sent, that is recorded.
+    /// - Parameter failure: The result of the request; if the request was never sent, the session
+    ///   records that.
     package mutating func stop(cuttingOff failure: SyncFailure) throws -> Step {
         if case .delivery(let delivery, let intent) = pending {
             try failed(failure, delivery, of: intent)
@@ -284,11 +290,11 @@ package struct RemoteSession {
             return nil
         }
         return SyncFailure(
-            .unauthorized, "this device is logged out at \(remote.name)",
+            .unauthorized, "this device is logged out of \(remote.name)",
             hint: "run storectl login \(remote.name)")
     }
 
-    /// The account, unless its token has expired.
+    /// The account; nil if its token has expired and no new login has been tried yet.
     private var usableAccount: RemoteAccount? {
         guard let account = login.account else { return nil }
         if let end = account.expiresAt, end <= now, !hasRenewed { return nil }
@@ -324,10 +330,10 @@ package struct RemoteSession {
         }
     }
 
-    /// Uses a login that another process has written since; returns false if there is none.
+    /// Switches to a new login written by another process; returns false if there is none.
     @discardableResult
     private mutating func takeUpLogin() -> Bool {
-        // If it is missing or unreadable, keep the current one.
+        // If the login file is missing or unreadable, keep the current login.
         guard let other = try? logins.read(remote), !other.isSame(as: login) else { return false }
         login = other
         (hasRenewed, refusal, report.wait) = (false, nil, nil)
@@ -347,7 +353,7 @@ package struct RemoteSession {
         if reading.isEmpty { try beginReading() }
     }
 
-    /// Sends a request now, or when the remote's rate limit allows it.
+    /// Sends a request now, or as soon as the remote's rate limit allows it.
     private mutating func send(_ request: RemoteRequest, _ pending: Pending) throws -> Step {
         let manifest = connector.manifest
         let now = now
@@ -387,7 +393,7 @@ package struct RemoteSession {
 
     // MARK: - Failures
 
-    /// Returns whether a failure affects the whole remote instead of only the request.
+    /// Returns whether a failure affects the whole remote rather than only the request.
     private func concernsAll(_ failure: SyncFailure, _ pending: Pending) -> Bool {
         switch failure.code {
         case .unauthorized, .offline, .throttled: return true
@@ -418,7 +424,8 @@ package struct RemoteSession {
             }
             return try next()
         }
-        // A page stays next in line. Later intents in the lane must not overtake this one.
+        // A failed page stays next in line. An intent whose probe failed is tried again first, so
+        // that later intents in the lane do not overtake it.
         if case .probe(_, let intent) = pending { delivering.again(intent) }
         if case .login = pending, failure.code != .unauthorized { hasRenewed = false }
         if failure.code == .unauthorized {
@@ -448,7 +455,7 @@ package struct RemoteSession {
         return try end(failure)
     }
 
-    /// Postpones a page at which the remote fails, or skips it until the next reading if only this
+    /// Postpones a page whose request failed, or skips the page until the next reading if no other
     /// page fails.
     ///
     /// Returns false if the failure may affect the whole remote.
@@ -465,9 +472,9 @@ package struct RemoteSession {
         return true
     }
 
-    /// Resets failures after a response.
+    /// Resets the number of failures after a response.
     private mutating func recover(after pending: Pending) {
-        // A new login counts only after a request with it has succeeded.
+        // A new login counts as working only after a request that uses it has succeeded.
         if case .login = pending { return }
         hasRenewed = false
         guard row.failures > 0 || row.wait != nil else { return }
@@ -483,7 +490,8 @@ package struct RemoteSession {
         if isDone {
             (isReading, refreshesAll) = (false, false)
             report.unread = try RemoteRow.leads(remote.name, in: log).count
-            // A skipped feed may contain unknown data; fresh pages were read before.
+            // Set `readAt` only if no feed was given up on, because such a feed may hold data we
+            // have not seen. Feeds skipped because they are still fresh were read earlier.
             if !hasGivenUp, reading.hasRead || row.readAt == 0 { row.readAt = now }
             lackingReadings = hasGivenUp || report.unread > 0 ? lackingReadings + 1 : 0
         }
@@ -511,8 +519,9 @@ package struct RemoteSession {
 
     /// The time of a live session's next reading, in milliseconds since 1970.
     ///
-    /// This is when the first feed expires, or else according to the manifest's pauses, which also
-    /// apply to skipped feeds. It is never later than the next change of the feeds.
+    /// This is the earliest of three times: the next change of the feeds; the time at which the
+    /// first fresh feed expires; and, if any feed is not fresh or was not read to its end, the end
+    /// of the pause that the manifest specifies.
     private var readAgainAt: UInt64 {
         let now = now
         let steps = connector.manifest.freshness
@@ -542,7 +551,7 @@ package struct RemoteSession {
         try leases.remember(log)
         report.unread = try RemoteRow.leads(remote.name, in: log).count
         report.failure = failure.map { failure in
-            // If the login was removed or is useless, do not mention its file.
+            // If the login or the remote is gone, do not mention the login's file.
             guard failure.code == .unauthorized, !isGone else { return SyncError(failure) }
             return SyncError(
                 .unauthorized, "\(failure.message); the login is in \(logins.path(remote.name))",
@@ -554,7 +563,7 @@ package struct RemoteSession {
 
     // MARK: - Lanes
 
-    /// Returns the wait of a lane after consecutive failures, in milliseconds.
+    /// Returns how long a lane waits after a number of consecutive failures, in milliseconds.
     mutating func laneWait(_ failures: UInt32) -> UInt64 {
         var backoff = Backoff(longest: options.backoffMax)
         var wait: UInt64 = 0

@@ -2,20 +2,20 @@ package import TapedeckLog
 internal import TapedeckModel
 package import TapedeckProjections
 
-/// The pending waits at remotes according to the log, for lists that show their data.
+/// The current waits for remotes, read from the log for lists that show data from these remotes.
 package struct RemoteWaits: LiveRemotes {
     private let log: EventLog
 
-    /// Creates the waits of all remotes that a store is connected with.
+    /// Creates a reader of the waits for all remotes that a store is connected to.
     package init(_ log: EventLog) { self.log = log }
 
     /// The projection of the remotes.
     package var projection: any Projection { Remotes() }
 
-    /// Returns the waits for the remotes of some systems.
+    /// Returns the waits for the remotes of the given systems.
     ///
-    /// If the device is offline or the remote does not respond, the whole remote waits; otherwise
-    /// single lanes.
+    /// If the device is offline or there is a wait for the whole remote, that is the remote's only
+    /// wait. Otherwise there is one wait for each waiting lane.
     package func waits(at systems: [String], _ views: Views) throws -> [RemoteWait] {
         let network = try NetworkState.current(in: log)
         return try Remotes.all(views).filter { systems.contains($0.system) }.flatMap { remote in

@@ -1,9 +1,9 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The remote systems that the user has connected the store with, by name.
+/// The remote systems that the user has connected the store to, by name.
 ///
-/// The list is the same on all devices of a user; logins are separate on each device.
+/// All devices of a user share this list, but each device has its own logins.
 public struct Remotes: Projection {
     static let kind = "remote"
 
@@ -31,7 +31,7 @@ public struct Remotes: Projection {
         var url = ""
         var parts: [String] = []
 
-        /// Creates the state of a missing remote.
+        /// Creates the state of a remote that does not exist.
         public init() {}
 
         /// Reads the bytes of a state.
@@ -89,7 +89,7 @@ public struct Remotes: Projection {
     }
 }
 
-/// A remote system that the store is connected with.
+/// A remote system that the store is connected to.
 public struct Remote: Hashable, Sendable {
     /// The name given by the user: lowercase letters, digits and `-`.
     public var name: String

@@ -2,7 +2,7 @@ public import Tapedeck
 
 /// One action of any kind by a simulated user, as `MixedActivityGenerator` generates it.
 public struct MixedActivity: Sendable {
-    /// The device that recorded it.
+    /// The device that recorded the activity.
     public var device: Activity.Device
     /// The event to record; a sighting includes the time of observation.
     public var proposal: ProposedEvent
@@ -13,7 +13,8 @@ public struct MixedActivity: Sendable {
     /// A line has no field for the observation time of a sighting, so that time is unknown after
     /// import.
     ///
-    /// Throws `ModelError` if the payload cannot be written; never for activity from the generator.
+    /// Throws `ModelError` if the payload cannot be written, but never for activity from the
+    /// generator.
     public func appendLine(to bytes: inout [UInt8]) throws {
         let payload = try EventCatalogue.video.json(
             type: proposal.type, version: proposal.schemaVersion, payload: proposal.payload)

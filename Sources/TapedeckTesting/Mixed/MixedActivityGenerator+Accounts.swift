@@ -4,7 +4,7 @@ import Tapedeck
 extension MixedActivityGenerator {
     /// The state of the user's accounts.
     struct Accounts {
-        /// The name of all accounts.
+        /// The name used for all accounts.
         static let address = "ada@example.org"
         static let systems = ["birdtube", "shelby", "whale"]
 

@@ -33,7 +33,7 @@ extension MixedActivityGenerator {
         var isMerging = false
     }
 
-    /// Records the question of an answer, always with the same sender and receiver.
+    /// Records the question that an answer belongs to, always with the same sender and receiver.
     mutating func ask(_ activity: Activity) throws {
         let bits = SeededGenerator.mixed(activity.subject)
         var other = activity
@@ -81,7 +81,7 @@ extension MixedActivityGenerator {
         try recordAnswer(activity)
     }
 
-    /// Returns a user other than the store's own; low ids are the most frequent.
+    /// Returns a user other than the owner of the store; low ids are the most frequent.
     private mutating func somebody() -> String {
         String(random.rank(of: answering.users - 1) + 2)
     }
@@ -136,7 +136,7 @@ extension MixedActivityGenerator {
     /// A step adds a segment, removes one, starts the merge, which may fail, or completes the
     /// answer.
     private mutating func recordAnswer(_ activity: Activity) throws {
-        // The recording device acts in order, and its clock is right.
+        // The recording device acts in order, and its clock is correct.
         var step = activity
         step.atMilliseconds = now
         var recording = answering.recording ?? begin(on: activity.device)

@@ -2,7 +2,7 @@ import Tapedeck
 
 /// Comments and chats about videos, and videos that users submit.
 extension MixedActivityGenerator {
-    /// The last number assigned to each kind of numbered thing.
+    /// The last number assigned to each kind of object.
     struct Talk {
         var comment: UInt64 = 0
         var message: Int64 = 0
@@ -19,7 +19,7 @@ extension MixedActivityGenerator {
                 } else {
                     $0.video = activity.video
                 }
-                // Another user posts another text.
+                // Another user posts a different text.
                 var other = activity
                 other.draw = random.next()
                 ($0.text, $0.author) = (other.saying, other.person)

@@ -4,7 +4,7 @@ import Tapedeck
 extension MixedActivityGenerator {
     /// The number of episodes per show.
     private static let episodesMax: UInt64 = 100
-    /// The number of days ahead that are scheduled.
+    /// The number of days ahead for which episodes are scheduled.
     private static let daysAhead = 6
 
     /// The state of the television schedule.

@@ -1,8 +1,8 @@
 import Tapedeck
 
-/// Events of videos that are shared, played and kept.
+/// Events about videos that are shared, played and kept.
 extension MixedActivityGenerator {
-    /// A queue is cleared once in this many changes.
+    /// The average number of queue changes per clearing of the queue.
     private static let queueChanges: UInt64 = 32
 
     /// Records the list entry and the frame of a broadcast, and a playability check.
@@ -34,7 +34,7 @@ extension MixedActivityGenerator {
         if random.oneIn(8) { try check(activity) }
     }
 
-    /// Returns the name of a list: mostly the stream, else the personal roll, a dashboard or a
+    /// Returns the name of a list: mostly the stream, otherwise the personal roll, a dashboard or a
     /// roll.
     private func list(_ number: Int) -> String {
         switch number {
@@ -59,7 +59,7 @@ extension MixedActivityGenerator {
         try add(checked, beside: activity)
     }
 
-    /// Records failed extractions, 15 seconds apart, the last one 15 seconds before `activity`.
+    /// Records failed extractions, 15 seconds apart; the last one is 15 seconds before `activity`.
     mutating func failToExtract(_ activity: Activity) throws {
         let tries = 1 + random.below(3)
         for attempt in 1...tries {
@@ -75,7 +75,7 @@ extension MixedActivityGenerator {
         }
     }
 
-    /// Records what a player is playing, a viewing, or a change of the queue.
+    /// Records the video that a player is playing, a viewing, or a change of the queue.
     mutating func play(_ activity: Activity) throws {
         if random.oneIn(4) {
             let playing = NowPlayingChanged.with {
@@ -131,8 +131,8 @@ extension MixedActivityGenerator {
         }
     }
 
-    /// Records the download of a video marked to watch later, the removal of the download of an
-    /// unmarked one, or a share.
+    /// Records the download of a video that was marked to watch later, the removal of the download
+    /// of a video that was unmarked, or a share.
     mutating func keep(_ activity: Activity) throws {
         if random.oneIn(4) {
             if activity.count == 1 {

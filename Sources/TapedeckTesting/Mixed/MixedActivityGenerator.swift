@@ -2,12 +2,12 @@ import Tapedeck
 
 /// Generates activity of every type in `EventCatalogue`.
 ///
-/// About half of it comes from `ActivityGenerator`, with its popular videos, bursts, three devices
-/// and 10 % late events. The rest follows from those events. A broadcast is listed and checked. A
-/// player reports what it plays and fills its queue. A comment is seen and discussed in the chat.
-/// An answer has a question, segments and likes. The events therefore concern the same videos at
-/// the same times, and things with a state, such as the recording of an answer, go through their
-/// states in order.
+/// About half of the activity comes from `ActivityGenerator`, with its popular videos, bursts,
+/// three devices and 10 % late events. The rest follows from those events. A broadcast is listed
+/// and checked. A player reports what it plays and fills its queue. A comment is seen and discussed
+/// in the chat. An answer has a question, segments and likes. The events therefore concern the same
+/// videos at the same times, and objects with a state, such as the recording of an answer, go
+/// through their states in order.
 ///
 /// The number of users, shows, episodes, questions and answers depends on `videos`, not on the
 /// number of events. The same seed generates the same activity on every machine, so a shorter run
@@ -40,7 +40,7 @@ public struct MixedActivityGenerator: Sendable {
 
     /// Returns the next activity.
     ///
-    /// Throws the validation errors of the events; never for the events generated here.
+    /// Throws the validation errors of the events, but never for the events generated here.
     public mutating func next() throws -> MixedActivity {
         if waiting.isEmpty { try happen() }
         return waiting.removeFirst()
@@ -88,7 +88,7 @@ public struct MixedActivityGenerator: Sendable {
 
     // MARK: - Adding events
 
-    /// Adds an event of the user or a device at the time of an activity.
+    /// Adds an event recorded by the user or a device at the time of an activity.
     mutating func add(_ event: some VideoEvent, beside activity: Activity) throws {
         add(try ProposedEvent(event), activity)
     }

@@ -17,7 +17,7 @@ public struct AskQuestion: Sendable {
     ///   - receiver: the id of the user to ask.
     ///   - text: the question.
     ///
-    /// Throws `ModelError`: `.invalidPayload` if the text is blank, `.tooLarge`.
+    /// Throws `ModelError`: `.invalidPayload` if the text is blank, `.tooLarge` if it is too long.
     public init(_ receiver: String, text: String) throws(ModelError) {
         question = try QuestionAsked.with { ($0.receiver, $0.text) = (receiver, text) }.normalized()
     }
@@ -30,14 +30,14 @@ public struct AskQuestion: Sendable {
         /// The error message.
         public var message: String { "unknown user" }
 
-        /// `.notFound`.
+        /// The error code, `.notFound`.
         public var code: ErrorCode { .notFound }
 
         /// A hint for the user.
         public var hint: String? { "sync with the remote that has the user, or check the id" }
     }
 
-    /// Returns the question; nothing while the same question to the same user is pending.
+    /// Returns the question, or nothing while the same question to the same user is pending.
     ///
     /// Throws a `Refusal`, or errors from reading. Costs one lookup.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
@@ -47,7 +47,7 @@ public struct AskQuestion: Sendable {
 }
 
 extension VideoQueries {
-    /// Returns whether a question is pending.
+    /// Returns whether the same question to the same user is pending.
     fileprivate func isAsking(_ question: QuestionAsked) throws -> Bool {
         let state = try reader.state(of: projections.users, key: Tag("user", question.receiver))
         return state?.asked.contains { $0.text == question.text } ?? false

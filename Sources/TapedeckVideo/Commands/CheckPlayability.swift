@@ -30,9 +30,9 @@ public struct CheckPlayability: Sendable {
 
     /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// A check failed before the next one was due.
+        /// The check failed, but an earlier check has failed too and the next one is not due yet.
         ///
-        /// Recording it would double the delay when two devices check at the same time.
+        /// If two devices checked at the same time, recording both failures would double the delay.
         case notDue(until: UTCTime)
 
         /// The error message.
@@ -46,7 +46,7 @@ public struct CheckPlayability: Sendable {
         public var hint: String? { "wait until then" }
     }
 
-    /// Returns the event to record; nothing if the result is already known.
+    /// Returns the event to record, or nothing if the result is already known.
     public func decide(_ state: Playability.State) throws(Refusal) -> [any Event] {
         var event = PlayabilityChecked()
         event.video = video.text

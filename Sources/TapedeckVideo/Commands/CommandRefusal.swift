@@ -7,11 +7,11 @@ public import TapedeckModel
 public protocol CommandRefusal: CodedError, Hashable {}
 
 extension CommandRefusal {
-    /// `.conditionFailed`: the current state does not allow the command.
+    /// By default `.conditionFailed`: the current state does not allow the command.
     public var code: ErrorCode { .conditionFailed }
-    /// Nil: there is no hint.
+    /// Nil by default.
     public var hint: String? { nil }
-    /// Nil: a refusal has no underlying error.
+    /// Always nil, because a refusal has no underlying error.
     public var cause: (any Error)? { nil }
     /// The message.
     public var description: String { message }

@@ -13,7 +13,7 @@ public struct CommentOnAnswer: Sendable {
 
     /// Creates the command.
     ///
-    /// Throws `ModelError`: `.invalidPayload` if the text is blank, `.tooLarge`.
+    /// Throws `ModelError`: `.invalidPayload` if the text is blank, `.tooLarge` if it is too long.
     public init(_ answer: String, text: String) throws(ModelError) {
         comment = try CommentPosted.with { ($0.answer, $0.text) = (answer, text) }.normalized()
     }
@@ -26,7 +26,7 @@ public struct CommentOnAnswer: Sendable {
         /// The error message.
         public var message: String { "unknown answer" }
 
-        /// `.notFound`.
+        /// The error code, `.notFound`.
         public var code: ErrorCode { .notFound }
 
         /// A hint for the user.
@@ -35,8 +35,8 @@ public struct CommentOnAnswer: Sendable {
 
     /// Returns the comment, with the account's user as its author if that user is known.
     ///
-    /// The same text twice makes two comments. Throws a `Refusal`, or errors from reading. Costs a
-    /// few lookups.
+    /// Posting the same text twice creates two comments. Throws a `Refusal`, or errors from
+    /// reading. Costs a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         guard try queries.answer(comment.answer) != nil else { throw Refusal.unknownAnswer }
         var comment = comment

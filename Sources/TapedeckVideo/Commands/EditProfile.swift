@@ -12,20 +12,20 @@ public import TapedeckProjections
 /// try await store.decide { try edit.decide(VideoQueries($0)) }
 /// ```
 public struct EditProfile: Sendable {
-    /// The requested changes; `decide` sets their user.
+    /// The requested changes; `decide` fills in the user.
     public var changes: ProfileEdited
 
     /// Creates the command.
     ///
-    /// - Parameter write: sets the fields to change, and lists the fields to remove in `cleared`.
+    /// - Parameter write: sets the fields to change, and adds the fields to remove to `cleared`.
     public init(_ write: (inout ProfileEdited) -> Void) {
         var changes = ProfileEdited()
         write(&changes)
         self.changes = changes
     }
 
-    /// Returns an edit with only the fields that differ from the current profile; nothing if there
-    /// are none.
+    /// Returns an edit with only the fields that differ from the current profile, or nothing if no
+    /// field differs.
     ///
     /// Throws `ModelError`: `.signInRequired` if the account's user is unknown, `.invalidPayload`,
     /// `.tooLarge`; or errors from reading. Costs a few lookups.

@@ -18,8 +18,9 @@ public struct EditQueue: Sendable {
     public enum Edit: Hashable, Sendable {
         /// Adds a video to the end.
         case append(VideoKey)
-        /// Inserts a video after another one, such as the one that is playing, or at the front; a
-        /// queued video moves.
+        /// Inserts a video after another video, such as the one that is playing, or at the front.
+        ///
+        /// If the video is already in the queue, it moves.
         case playNext(VideoKey, after: VideoKey?)
         /// Removes a video.
         case remove(VideoKey)
@@ -39,7 +40,7 @@ public struct EditQueue: Sendable {
         case alreadyQueued
         /// The video is not in the queue.
         case notQueued
-        /// The video to insert after is not in the queue, or is the same video.
+        /// The video to insert after is not in the queue, or is the inserted video itself.
         case noSuchPlace
         /// The queue is empty.
         case empty
@@ -52,13 +53,13 @@ public struct EditQueue: Sendable {
             case .alreadyQueued: "the video is already in the queue"
             case .notQueued: "the video is not in the queue"
             case .noSuchPlace:
-                "the video to insert after is not in the queue, or is the same video"
+                "the video to insert after is not in the queue, or is the inserted video itself"
             case .empty: "the queue is empty"
             case .full: "the queue is full: it holds \(PlayQueue.videosMax) videos"
             }
         }
 
-        /// `.notFound` if a video is not in the queue, else `.conditionFailed`.
+        /// `.notFound` if a video is not in the queue, otherwise `.conditionFailed`.
         public var code: ErrorCode {
             switch self {
             case .notQueued, .noSuchPlace: .notFound
@@ -77,7 +78,9 @@ public struct EditQueue: Sendable {
         }
     }
 
-    /// Returns the event to record; throws a `Refusal`, or errors from reading.
+    /// Returns the event to record.
+    ///
+    /// Throws a `Refusal`, or errors from reading.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         try decide(count: queries.queueCount(queue)) { try queries.isQueued($0, queue: queue) }
     }

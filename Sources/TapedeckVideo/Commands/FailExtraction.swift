@@ -10,7 +10,7 @@ public import TapedeckModel
 public struct FailExtraction: Sendable {
     /// The video.
     public var video: VideoKey
-    /// The reason: one of the constants below, or another word of lower-case letters, digits and
+    /// The reason: one of the constants below, or another string of lower-case letters, digits and
     /// hyphens.
     public var reason: String
     /// The time of the failure.
@@ -22,7 +22,7 @@ public struct FailExtraction: Sendable {
     public static let timeout = "timeout"
     /// The provider no longer has the video; there is no automatic retry.
     public static let gone = "gone"
-    /// The provider refuses to give the content URL.
+    /// The provider refuses to return the content URL.
     public static let refused = "refused"
     /// Extraction from this provider is not supported; there is no automatic retry.
     public static let unsupported = "unsupported"
@@ -39,8 +39,10 @@ public struct FailExtraction: Sendable {
 
     /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// An attempt failed before the next one was due, for example because two devices tried at
-        /// the same time.
+        /// The attempt failed, but an earlier attempt has failed too and the next one is not due
+        /// yet.
+        ///
+        /// This happens, for example, if two devices try at the same time.
         case notDue(until: UTCTime)
 
         /// The error message.

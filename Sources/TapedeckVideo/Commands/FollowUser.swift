@@ -23,7 +23,7 @@ public struct FollowUser: Sendable {
     public enum Refusal: CommandRefusal {
         /// The user is unknown.
         case unknownUser
-        /// The user is the account's own.
+        /// The user is the account's own user.
         case isOneself
 
         /// The error message.
@@ -34,7 +34,7 @@ public struct FollowUser: Sendable {
             }
         }
 
-        /// `.notFound`; `.invalidPayload` for the account's own user.
+        /// `.notFound` for an unknown user, `.invalidPayload` for the account's own user.
         public var code: ErrorCode { self == .unknownUser ? .notFound : .invalidPayload }
 
         /// A hint for the user.
@@ -44,7 +44,7 @@ public struct FollowUser: Sendable {
         }
     }
 
-    /// Returns the event to record; nothing if there is no change.
+    /// Returns the event to record, or nothing if there is no change.
     ///
     /// Throws a `Refusal`; `ModelError` with `.signInRequired` if the account's user is unknown; or
     /// errors from reading. Costs a few lookups.

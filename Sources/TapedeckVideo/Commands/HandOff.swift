@@ -8,10 +8,10 @@ public import TapedeckModel
 /// }
 /// ```
 ///
-/// The viewing continues on the other device, so it counts once. The devices learn of the change
-/// from the log.
+/// The viewing continues on the other device, so it is counted only once. The devices learn of the
+/// change from the log.
 public struct HandOff: Sendable {
-    /// The device that plays the video.
+    /// The device that is playing the video.
     public var source: String
     /// The device that continues playback.
     public var target: String
@@ -36,7 +36,7 @@ public struct HandOff: Sendable {
         public var message: String {
             switch self {
             case .sameDevice: "the source and the target are the same device"
-            case .nothingPlays: "the device plays nothing"
+            case .nothingPlays: "nothing is playing on the device"
             }
         }
 
@@ -45,13 +45,14 @@ public struct HandOff: Sendable {
 
         /// A hint for the user.
         public var hint: String? {
-            self == .nothingPlays ? "name the device that plays" : "name two different devices"
+            self == .nothingPlays
+                ? "name a device that is playing a video" : "name two different devices"
         }
     }
 
     /// Returns the events to record for the state of the source.
     ///
-    /// The source pauses, and the target continues, or pauses as well if the source was paused.
+    /// The source pauses. The target continues playback, or is paused too if the source was paused.
     public func decide(_ state: NowPlaying.State) throws(Refusal) -> [any Event] {
         guard source != target else { throw .sameDevice }
         guard let video = state.video else { throw .nothingPlays }

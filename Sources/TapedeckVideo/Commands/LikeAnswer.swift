@@ -27,17 +27,17 @@ public struct LikeAnswer: Sendable {
         /// The error message.
         public var message: String { "unknown answer" }
 
-        /// `.notFound`.
+        /// The error code, `.notFound`.
         public var code: ErrorCode { .notFound }
 
         /// A hint for the user.
         public var hint: String? { "sync with the remote that has the answer, or check the id" }
     }
 
-    /// Returns the event to record; nothing if the answer already has this state, here or at a
-    /// remote.
+    /// Returns the event to record, or nothing if the answer is already in this state, locally or
+    /// on a remote.
     ///
-    /// Repeated likes are avoided because a remote counts each of them, even from the same user.
+    /// Repeated likes are avoided because remotes count each of them, even from the same user.
     /// Throws a `Refusal`, or errors from reading. Costs a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         guard let known = try queries.answer(answer) else { throw Refusal.unknownAnswer }

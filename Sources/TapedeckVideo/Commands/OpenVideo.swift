@@ -14,9 +14,10 @@ public struct OpenVideo: Sendable {
     /// Creates the command.
     ///
     /// - Parameters:
-    ///   - video: the video's key, or any form of its URL.
+    ///   - video: the video's key, or any of its URLs.
     ///   - viewer: the viewer: an account, or a name that the device assigns to its guests.
-    ///   - viewing: a name for this viewing, which must never be reused except to retry it.
+    ///   - viewing: a name for this viewing, which must never be reused except to retry this
+    ///     command.
     ///
     /// Throws `ModelError`: `.invalidVideo`, `.invalidPayload`, `.tooLarge`.
     public init(_ video: String, viewer: String, viewing: String) throws(ModelError) {
@@ -25,7 +26,7 @@ public struct OpenVideo: Sendable {
         }.normalized()
     }
 
-    /// Returns the event to record; nothing if this viewing is already recorded.
+    /// Returns the event to record, or nothing if this viewing is already recorded.
     ///
     /// The user need not be signed in. `ViewCounts` determines whether the view counts. Costs one
     /// lookup.

@@ -14,10 +14,11 @@ public struct PostChatMessage: Sendable {
     /// Creates the command for a text message.
     ///
     /// - Parameters:
-    ///   - video: the video's key, or any form of its URL.
+    ///   - video: the video's key, or any of its URLs.
     ///   - text: the message.
     ///
-    /// Throws `ModelError`: `.invalidVideo`, `.invalidPayload` if the text is blank, `.tooLarge`.
+    /// Throws `ModelError`: `.invalidVideo`, `.invalidPayload` if the text is blank, `.tooLarge` if
+    /// it is too long.
     public init(_ video: String, text: String) throws(ModelError) {
         message = try ChatMessagePosted.with { ($0.video, $0.text) = (video, text) }.normalized()
     }
@@ -29,7 +30,7 @@ public struct PostChatMessage: Sendable {
         message = try ChatMessagePosted.with { ($0.video, $0.file) = (video, file) }.normalized()
     }
 
-    /// Returns the message, sent by the account with which the user is signed in.
+    /// Returns the message, with the signed-in account as its sender.
     ///
     /// Throws `ModelError` with `.signInRequired` if the user is not signed in. Costs one lookup.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {

@@ -11,12 +11,12 @@ public import TapedeckProjections
 /// ```
 ///
 /// A recording belongs to one device, which stores its files. After a restart, `answers` reports
-/// the state of each recording: if a merge was interrupted, merge the segments again and submit the
+/// the state of each recording. If a merge was interrupted, merge the segments again and submit the
 /// answer.
 public struct RecordAnswer: Sendable {
     /// The id of the question.
     public var question: String
-    /// A name for the recording, chosen by the device, which must never be reused.
+    /// A name for the recording, chosen by the device and never reused.
     public var recording: String
     /// The step to record.
     public var step: Step
@@ -34,7 +34,7 @@ public struct RecordAnswer: Sendable {
         /// Records that merging has failed, with a reason of lower-case letters, digits and
         /// hyphens.
         case failMerge(reason: String)
-        /// Records the merged files; the next sync submits the answer.
+        /// Records the merged files, so that the next sync submits the answer.
         case handIn(AnswerFiles)
     }
 
@@ -47,15 +47,16 @@ public struct RecordAnswer: Sendable {
 
     /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// The segments together exceed the longest permitted duration by this many seconds; 0 if
-        /// they last exactly `AnswerRecorded.secondsMax`, which is too long as well.
+        /// The segments together are too long by this number of seconds.
+        ///
+        /// An answer must be shorter than `AnswerRecorded.secondsMax`, so the excess is 0 if the
+        /// segments last exactly that long.
         case tooLong(excessSeconds: Double)
         /// The question was asked of another user.
         case notAsked
-        /// The question has an answer, or an answer was submitted that no remote has refused.
+        /// The question is answered, or an answer was submitted and no remote has refused it.
         case alreadyAnswered
-        /// An answer from this recording was already submitted; another recording needs another
-        /// name.
+        /// An answer from this recording was already submitted; a new recording needs a new name.
         case hasEnded
         /// The recording has no segments.
         case nothingRecorded
@@ -78,7 +79,7 @@ public struct RecordAnswer: Sendable {
             }
         }
 
-        /// `.tooLarge` if the segments are too long, else `.conditionFailed`.
+        /// `.tooLarge` if the segments are too long, otherwise `.conditionFailed`.
         public var code: ErrorCode {
             switch self {
             case .tooLong: .tooLarge
@@ -99,7 +100,7 @@ public struct RecordAnswer: Sendable {
         }
     }
 
-    /// Returns the events to record; nothing if the step is already done.
+    /// Returns the events to record, or nothing if the step is already done.
     ///
     /// Throws a `Refusal`; `ModelError` with `.invalidPayload` or `.tooLarge` for an invalid name,
     /// digest or duration; or errors from reading. Costs a few lookups.
@@ -107,7 +108,7 @@ public struct RecordAnswer: Sendable {
         try decide(queries.questionState(question), by: queries.ownUser())
     }
 
-    /// Returns the events to record for a known state of the question.
+    /// Returns the events to record, given the state of the question.
     ///
     /// - Parameter user: the user who answers; nil if unknown.
     public func decide(_ state: QuestionList.State, by user: String?) throws -> [any Event] {
@@ -186,7 +187,7 @@ public struct RecordAnswer: Sendable {
 public struct AnswerSegment: Hashable, Sendable {
     /// The segment's name, unique in its recording.
     public var name: String
-    /// The segment's file in the store's blobs: its SHA-256 as 64 lower-case hexadecimal digits.
+    /// The SHA-256 of the segment's file in the store's blobs, as 64 lower-case hexadecimal digits.
     public var blob: String
     /// The duration in seconds.
     public var seconds: Double
@@ -201,16 +202,16 @@ public struct AnswerSegment: Hashable, Sendable {
 
 /// The files of a merged answer, in the store's blobs.
 public struct AnswerFiles: Hashable, Sendable {
-    /// The video: its SHA-256 as 64 lower-case hexadecimal digits.
+    /// The SHA-256 of the video, as 64 lower-case hexadecimal digits.
     public var video: String
-    /// The still picture: its SHA-256 in the same form.
+    /// The SHA-256 of the still picture, as 64 lower-case hexadecimal digits.
     public var thumbnail: String
     /// The extension of the video's file name, without the dot.
     public var videoExtension: String
     /// The extension of the picture's file name, without the dot.
     public var thumbnailExtension: String
 
-    /// Creates the names of the files.
+    /// Creates references to the files.
     public init(
         video: String, thumbnail: String, videoExtension: String = "mov",
         thumbnailExtension: String = "jpg"
@@ -223,7 +224,7 @@ public struct AnswerFiles: Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Returns the known state of a question; an empty state if the question is unknown.
+    /// Returns the state of a question, or an empty state if the question is unknown.
     fileprivate func questionState(_ question: String) throws -> QuestionList.State {
         try reader.state(of: projections.questions, key: Tag("question", question)) ?? .init()
     }

@@ -11,9 +11,9 @@ public import TapedeckProjections
 /// }
 /// ```
 public struct RemoveDownloads: Sendable {
-    /// The videos.
+    /// The videos whose downloads were removed.
     public var videos: [VideoKey]
-    /// The device.
+    /// The name of the device.
     public var device: String
 
     /// Creates a command.
@@ -34,11 +34,13 @@ public struct RemoveDownloads: Sendable {
             }
         }
 
-        /// `.notFound`.
+        /// The error code, `.notFound`.
         public var code: ErrorCode { .notFound }
     }
 
-    /// Returns the events to record; throws a `Refusal`, or errors from reading.
+    /// Returns the events to record.
+    ///
+    /// Throws a `Refusal`, or errors from reading.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         try decide { try queries.isOnDisk($0, device: device) }
     }

@@ -2,7 +2,7 @@ internal import Foundation
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Shares a video with others, by the rules of the 2012 app.
+/// Shares a video with others, following the rules of the 2012 app.
 ///
 /// ```swift
 /// let share = try ShareVideo("youtube:aqz-KE-bpKQ", to: ["twitter", "email"], recipients: ["ada@example.org"])
@@ -11,7 +11,7 @@ public import TapedeckProjections
 ///
 /// Each destination is a separate intent with its own outcome.
 public struct ShareVideo: Sendable {
-    /// The maximum length of a text for Twitter, in Unicode scalars.
+    /// The maximum length of a text shared on Twitter, in Unicode scalars.
     public static let twitterCharactersMax = 140
     /// The placeholder that the remote replaces with the video's URL.
     public static let linkPlaceholder = "[shelby.tv_short_link]"
@@ -24,9 +24,9 @@ public struct ShareVideo: Sendable {
     /// Creates the command.
     ///
     /// - Parameters:
-    ///   - video: the video's key, or any form of its URL.
+    ///   - video: the video's key, or any of its URLs.
     ///   - destinations: `twitter`, `facebook`, `tumblr` or `email`; at least one.
-    ///   - text: the text to share; nil for the text that the 2012 app proposed.
+    ///   - text: the text to share; nil for the text that the 2012 app would have proposed.
     ///   - recipients: the addresses for `email`.
     ///
     /// Throws `ModelError`: `.invalidVideo`, and `.invalidPayload` for missing or unknown
@@ -88,7 +88,7 @@ extension VideoShared {
             .filter { !$0.isEmpty }
     }
 
-    /// Returns whether a text has the form of an email address: one "@" with text on both sides,
+    /// Returns whether a string has the form of an email address: one "@" with text on both sides,
     /// and no white space, comma or semicolon.
     static func isAddress(_ text: String) -> Bool {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
@@ -98,8 +98,8 @@ extension VideoShared {
 }
 
 extension VideoQueries {
-    /// Returns the text that the 2012 app proposed for a video: its title, its link and the name of
-    /// the sharer, with an "@" before a Twitter name.
+    /// Returns the text that the 2012 app would have proposed for a video: its title, its link and
+    /// the name of the sharer, with an "@" before a Twitter name.
     func shareText(of video: VideoKey) throws -> String {
         let state = try reader.state(of: projections.videos, key: video.tag)
         let title = state?.title.map { "\"\($0.utf8Text)\"" } ?? "Great video"

@@ -1,7 +1,7 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Records that the user is signed in with one account of a system, and with no other one there.
+/// Records that the user is signed in to a system with one account and no other.
 ///
 /// ```swift
 /// let signIn = try SignIn("ada@example.org", at: "birdtube")
@@ -16,7 +16,7 @@ public struct SignIn: Sendable {
     /// Creates the command.
     ///
     /// - Parameters:
-    ///   - account: the account, by its system's name for it.
+    ///   - account: the account's name in the system.
     ///   - system: the system, such as `birdtube`.
     ///
     /// Throws `ModelError`: `.invalidPayload`, `.tooLarge`.
@@ -24,10 +24,10 @@ public struct SignIn: Sendable {
         signedIn = try SignedIn.with { ($0.account, $0.system) = (account, system) }.normalized()
     }
 
-    /// Returns the events that sign out other accounts of the system and sign in this one; nothing
-    /// if only this one is signed in.
+    /// Returns the events that sign in this account and sign out all other accounts of the system.
     ///
-    /// Costs one lookup per signed-in account.
+    /// Returns nothing if this account is the only one that is signed in. Costs one lookup per
+    /// signed-in account.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         let held = try queries.signedInAccounts(at: signedIn.system)
         var events: [any Event] = held.filter { $0.account != signedIn.account }.map(\.signedOut)
@@ -51,7 +51,7 @@ public struct SignOut: Sendable {
 
     /// Returns the events that sign out every signed-in account of the system.
     ///
-    /// Costs one lookup per account.
+    /// Costs one lookup per signed-in account.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         try queries.signedInAccounts(at: system).map(\.signedOut)
     }

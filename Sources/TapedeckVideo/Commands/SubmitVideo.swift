@@ -18,25 +18,25 @@ public struct SubmitVideo: Sendable {
     ///   - title: the title; nil if unknown.
     ///   - thumbnail: the URL of the still picture; nil if unknown.
     ///
-    /// Throws `ModelError`: `.invalidVideo` if it is not a YouTube video, `.tooLarge`.
+    /// Throws `ModelError`: `.invalidVideo` if `video` is not a YouTube video, `.tooLarge`.
     public init(
         _ video: String, title: String? = nil, thumbnail: String? = nil
     ) throws(ModelError) {
         var event = VideoSubmitted()
         let key = try VideoKey(video)
         event.video = key.text
-        // A YouTube key has no slash, but a URL does.
+        // Unlike a URL, a YouTube key contains no slash.
         if video.contains("/") { event.url = video }
         if let title { event.title = title }
         if let thumbnail { event.thumbnail = thumbnail }
         submission = try event.normalized()
     }
 
-    /// Returns the submission; nothing if a remote lists the video or an earlier submission is
+    /// Returns the submission, or nothing if a remote lists the video or an earlier submission is
     /// pending.
     ///
-    /// A refused video is submitted again. Throws `ModelError` with `.signInRequired` if the user
-    /// is not signed in. Costs a few lookups.
+    /// If a remote refused an earlier submission, the video is submitted again. Throws `ModelError`
+    /// with `.signInRequired` if the user is not signed in. Costs a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         _ = try queries.requireSignedIn()
         switch try queries.submission(video: submission.video)?.state {

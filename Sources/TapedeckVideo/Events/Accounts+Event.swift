@@ -2,19 +2,19 @@ internal import SwiftProtobuf
 public import TapedeckModel
 
 extension AccountObserved: Observation {
-    /// `AccountObserved`.
+    /// The event type `AccountObserved`.
     public static let eventType: EventType = "AccountObserved"
 
-    /// The account.
+    /// The tag of the account.
     public var tags: [Tag] { get throws { [try AccountNames.tag(account, system)] } }
 
-    /// `<system>/account/<account>`.
+    /// The entity name, `<system>/account/<account>`.
     public var entity: String { "\(system.lowercased())/account/\(account)" }
 
-    /// Nil: no system versions its accounts.
+    /// Always nil, because no system versions its accounts.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time.
+    /// One millisecond: the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the names, the texts and the URL, and removes unknown fields.
@@ -43,10 +43,10 @@ extension AccountObserved: Observation {
 }
 
 extension SignedIn: VideoEvent {
-    /// `SignedIn`.
+    /// The event type `SignedIn`.
     public static let eventType: EventType = "SignedIn"
 
-    /// The account.
+    /// The tag of the account.
     public var tags: [Tag] { get throws { [try AccountNames.tag(account, system)] } }
 
     /// Checks the names, and removes unknown fields.
@@ -59,10 +59,10 @@ extension SignedIn: VideoEvent {
 }
 
 extension SignedOut: VideoEvent {
-    /// `SignedOut`.
+    /// The event type `SignedOut`.
     public static let eventType: EventType = "SignedOut"
 
-    /// The account.
+    /// The tag of the account.
     public var tags: [Tag] { get throws { [try AccountNames.tag(account, system)] } }
 
     /// Checks the names, and removes unknown fields.
@@ -74,7 +74,7 @@ extension SignedOut: VideoEvent {
     }
 }
 
-/// The naming of accounts.
+/// The format of account tags, and the check of account names.
 enum AccountNames {
     /// Returns `account/<system>:<account>`.
     static func tag(_ account: String, _ system: String) throws(ModelError) -> Tag {
@@ -87,7 +87,7 @@ enum AccountNames {
         return (String(system), String(tag.name.dropFirst(system.count + 1)))
     }
 
-    /// Checks both names and returns the system's in lower case.
+    /// Checks both names, and returns the system's name in lower case.
     static func check(_ account: String, _ system: String) throws(ModelError) -> String {
         try FieldChecks.id(account, "account")
         let lower = system.lowercased()

@@ -1,13 +1,13 @@
 public import TapedeckModel
 
 extension VideoExtracted: VideoEvent {
-    /// `VideoExtracted`.
+    /// The event type `VideoExtracted`.
     public static let eventType: EventType = "VideoExtracted"
 
     /// `.latest`: the newest URL of a video supersedes earlier ones.
     public static var retention: Retention { .latest }
 
-    /// The video.
+    /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
     /// Checks the video, the URL and the times.
@@ -22,10 +22,10 @@ extension VideoExtracted: VideoEvent {
 }
 
 extension CommentPosted: VideoEvent, SubjectEvent {
-    /// `CommentPosted`.
+    /// The event type `CommentPosted`.
     public static let eventType: EventType = "CommentPosted"
 
-    /// The video or the answer.
+    /// The tag of the video or the answer.
     public var tags: [Tag] { get throws { try subjectTags } }
 
     /// Checks that exactly one subject is set, and that the text is not blank.
@@ -39,10 +39,10 @@ extension CommentPosted: VideoEvent, SubjectEvent {
 }
 
 extension WatchLaterToggled: VideoEvent {
-    /// `WatchLaterToggled`.
+    /// The event type `WatchLaterToggled`.
     public static let eventType: EventType = "WatchLaterToggled"
 
-    /// The video.
+    /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
     /// Checks the video, and that `isOn` is set.
@@ -55,13 +55,13 @@ extension WatchLaterToggled: VideoEvent {
 }
 
 extension PlaybackProgressed: VideoEvent {
-    /// `PlaybackProgressed`.
+    /// The event type `PlaybackProgressed`.
     public static let eventType: EventType = "PlaybackProgressed"
 
-    /// `.max`: the furthest position of a viewing supersedes the others.
+    /// `.max`: the furthest position of a viewing supersedes its other positions.
     public static var retention: Retention { .max }
 
-    /// The video.
+    /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
     /// Checks the video, the viewing and the numbers.
@@ -78,10 +78,10 @@ extension PlaybackProgressed: VideoEvent {
 }
 
 extension AnswerUploaded: VideoEvent {
-    /// `AnswerUploaded`.
+    /// The event type `AnswerUploaded`.
     public static let eventType: EventType = "AnswerUploaded"
 
-    /// The answer and the question.
+    /// The tags of the answer and the question.
     public var tags: [Tag] {
         get throws { [try Tag("answer", answer), try Tag("question", question)] }
     }
@@ -98,10 +98,10 @@ extension AnswerUploaded: VideoEvent {
 }
 
 extension LikeToggled: VideoEvent, SubjectEvent {
-    /// `LikeToggled`.
+    /// The event type `LikeToggled`.
     public static let eventType: EventType = "LikeToggled"
 
-    /// The video or the answer.
+    /// The tag of the video or the answer.
     public var tags: [Tag] { get throws { try subjectTags } }
 
     /// Checks that exactly one subject is set, and that `isOn` is set.
@@ -114,10 +114,10 @@ extension LikeToggled: VideoEvent, SubjectEvent {
 }
 
 extension VideoWatched: VideoEvent {
-    /// `VideoWatched`.
+    /// The event type `VideoWatched`.
     public static let eventType: EventType = "VideoWatched"
 
-    /// The video.
+    /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
     /// Checks the video and the numbers.
@@ -134,13 +134,13 @@ extension VideoWatched: VideoEvent {
 }
 
 extension VideoShared: VideoEvent {
-    /// `VideoShared`.
+    /// The event type `VideoShared`.
     public static let eventType: EventType = "VideoShared"
 
     /// The destinations to which a video can be shared.
     static let destinationsKnown: Set<String> = ["twitter", "facebook", "tumblr", "email"]
 
-    /// The video.
+    /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
     /// Checks the video, the destinations, the texts and the addresses.

@@ -1,14 +1,15 @@
 public import TapedeckModel
 
 extension AnswerSegmentRecorded: VideoEvent {
-    /// `AnswerSegmentRecorded`.
+    /// The event type `AnswerSegmentRecorded`.
     public static let eventType: EventType = "AnswerSegmentRecorded"
 
-    /// The question.
+    /// The tag of the question.
     public var tags: [Tag] { get throws { [try Tag("question", question)] } }
 
-    /// Checks the ids, the digest and the duration: even a single segment must be shorter than the
-    /// limit for an answer.
+    /// Checks the ids, the digest and the duration.
+    ///
+    /// Even a single segment must be shorter than the limit for an answer.
     public func normalized() throws(ModelError) -> AnswerSegmentRecorded {
         try FieldChecks.id(question, "question")
         try FieldChecks.id(recording, "recording")
@@ -20,10 +21,10 @@ extension AnswerSegmentRecorded: VideoEvent {
 }
 
 extension AnswerSegmentRemoved: VideoEvent {
-    /// `AnswerSegmentRemoved`.
+    /// The event type `AnswerSegmentRemoved`.
     public static let eventType: EventType = "AnswerSegmentRemoved"
 
-    /// The question.
+    /// The tag of the question.
     public var tags: [Tag] { get throws { [try Tag("question", question)] } }
 
     /// Checks the ids.
@@ -36,10 +37,10 @@ extension AnswerSegmentRemoved: VideoEvent {
 }
 
 extension AnswerMergeStarted: VideoEvent {
-    /// `AnswerMergeStarted`.
+    /// The event type `AnswerMergeStarted`.
     public static let eventType: EventType = "AnswerMergeStarted"
 
-    /// The question.
+    /// The tag of the question.
     public var tags: [Tag] { get throws { [try Tag("question", question)] } }
 
     /// Checks the ids, and that there are segments to merge.
@@ -59,10 +60,10 @@ extension AnswerMergeStarted: VideoEvent {
 }
 
 extension AnswerMergeFailed: VideoEvent {
-    /// `AnswerMergeFailed`.
+    /// The event type `AnswerMergeFailed`.
     public static let eventType: EventType = "AnswerMergeFailed"
 
-    /// The question.
+    /// The tag of the question.
     public var tags: [Tag] { get throws { [try Tag("question", question)] } }
 
     /// Checks the ids and the reason.
@@ -75,7 +76,7 @@ extension AnswerMergeFailed: VideoEvent {
 }
 
 extension FieldChecks {
-    /// Checks the duration of an answer or a segment: above 0 and below the limit.
+    /// Checks that the duration of an answer or a segment is above 0 and below the limit.
     static func answerSeconds(_ value: Double, _ field: String) throws(ModelError) {
         guard value.isFinite, value > 0 else {
             throw invalid(field, "is missing or not above 0")
@@ -111,7 +112,8 @@ struct AnswerLength: Hashable, Comparable, Sendable {
 
     var seconds: Double { Double(milliseconds) / 1_000 }
     var isTooLong: Bool { self >= .end }
-    /// The number of seconds over the limit; 0 at exactly the limit, which is too long as well.
+    /// The number of seconds over the limit; 0 also for a duration exactly at the limit, which is
+    /// already too long.
     var excessSeconds: Double {
         max(0, Double(milliseconds - AnswerLength.end.milliseconds) / 1_000)
     }

@@ -1,10 +1,10 @@
 public import TapedeckModel
 
 extension QuestionAsked: VideoEvent {
-    /// `QuestionAsked`.
+    /// The event type `QuestionAsked`.
     public static let eventType: EventType = "QuestionAsked"
 
-    /// The user who is asked.
+    /// The tag of the user who is asked.
     public var tags: [Tag] { get throws { [try Tag("user", receiver)] } }
 
     /// Checks the user, and that the question is not blank.
@@ -16,13 +16,13 @@ extension QuestionAsked: VideoEvent {
 }
 
 extension AnswerRecorded: VideoEvent {
-    /// `AnswerRecorded`.
+    /// The event type `AnswerRecorded`.
     public static let eventType: EventType = "AnswerRecorded"
 
     /// The duration in seconds that an answer must stay below.
     public static let secondsMax = 120.0
 
-    /// The question.
+    /// The tag of the question.
     public var tags: [Tag] { get throws { [try Tag("question", question)] } }
 
     /// Checks the ids, the digests, the duration and the file extensions.
@@ -41,26 +41,27 @@ extension AnswerRecorded: VideoEvent {
 }
 
 extension UserObserved: Observation {
-    /// `UserObserved`.
+    /// The event type `UserObserved`.
     public static let eventType: EventType = "UserObserved"
 
-    /// The user.
+    /// The tag of the user.
     public var tags: [Tag] { get throws { [try Tag("user", user)] } }
 
-    /// `whale/user/<id>`, or `whale/user/<id>/counts` for a sighting of the counts.
+    /// The entity name, `whale/user/<id>`, or `whale/user/<id>/counts` for a sighting of the
+    /// counts.
     ///
-    /// Most responses show a user without the counts. If both kinds of sightings had the same
-    /// entity, each would replace the other and count as new every time.
+    /// Most responses show a user without the counts. If sightings with and without counts had the
+    /// same entity, each kind would replace the other and count as new every time.
     public var entity: String { "whale/user/\(user)" + (isOfCounts ? "/counts" : "") }
 
     private var isOfCounts: Bool {
         hasFollowerCount || hasFollowingCount || hasIsOwn || !cleared.isEmpty
     }
 
-    /// Nil: the remote does not version its users.
+    /// Always nil, because the remote does not version its users.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time.
+    /// One millisecond: the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the id, the texts and the URL.
@@ -77,21 +78,21 @@ extension UserObserved: Observation {
 }
 
 extension QuestionObserved: Observation {
-    /// `QuestionObserved`.
+    /// The event type `QuestionObserved`.
     public static let eventType: EventType = "QuestionObserved"
 
-    /// The question and the user who is asked.
+    /// The tags of the question and the user who is asked.
     public var tags: [Tag] {
         get throws { [try Tag("question", question), try Tag("user", receiver)] }
     }
 
-    /// `whale/question/<id>`.
+    /// The entity name, `whale/question/<id>`.
     public var entity: String { "whale/question/\(question)" }
 
-    /// Nil: questions do not change.
+    /// Always nil, because questions do not change.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time.
+    /// One millisecond: the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids and the text.
@@ -106,21 +107,21 @@ extension QuestionObserved: Observation {
 }
 
 extension AnswerObserved: Observation {
-    /// `AnswerObserved`.
+    /// The event type `AnswerObserved`.
     public static let eventType: EventType = "AnswerObserved"
 
-    /// The answer and the question.
+    /// The tags of the answer and the question.
     public var tags: [Tag] {
         get throws { [try Tag("answer", answer), try Tag("question", question)] }
     }
 
-    /// `whale/answer/<id>`.
+    /// The entity name, `whale/answer/<id>`.
     public var entity: String { "whale/answer/\(answer)" }
 
-    /// Nil: the remote does not version its answers.
+    /// Always nil, because the remote does not version its answers.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time.
+    /// One millisecond: the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids and the URLs.
@@ -136,19 +137,19 @@ extension AnswerObserved: Observation {
 }
 
 extension LikeObserved: Observation {
-    /// `LikeObserved`.
+    /// The event type `LikeObserved`.
     public static let eventType: EventType = "LikeObserved"
 
-    /// The answer.
+    /// The tag of the answer.
     public var tags: [Tag] { get throws { [try Tag("answer", answer)] } }
 
-    /// `whale/like/<id>`.
+    /// The entity name, `whale/like/<id>`.
     public var entity: String { "whale/like/\(like)" }
 
-    /// Nil: likes do not change.
+    /// Always nil, because likes do not change.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time.
+    /// One millisecond: the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids.

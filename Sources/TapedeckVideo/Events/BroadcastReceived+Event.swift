@@ -1,17 +1,17 @@
 public import TapedeckModel
 
 extension BroadcastReceived: Observation {
-    /// `BroadcastReceived`.
+    /// The event type `BroadcastReceived`.
     public static let eventType: EventType = "BroadcastReceived"
 
-    /// The video.
+    /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// `shelby/broadcast/<id>`.
+    /// The entity name, `shelby/broadcast/<id>`.
     public var entity: String { "shelby/broadcast/\(broadcast)" }
 
-    /// The time at which the remote last changed the broadcast, or else when it was shared, in
-    /// milliseconds since 1970.
+    /// The time at which the remote last changed the broadcast or, if that is unknown, the time of
+    /// the share, in milliseconds since 1970.
     public var remoteVersion: UInt64? {
         let time =
             hasUpdatedAt ? updatedAt.milliseconds : hasCreatedAt ? createdAt.milliseconds : nil

@@ -1,13 +1,13 @@
 public import TapedeckModel
 
 extension ChatMessagePosted: VideoEvent {
-    /// `ChatMessagePosted`.
+    /// The event type `ChatMessagePosted`.
     public static let eventType: EventType = "ChatMessagePosted"
 
-    /// The video.
+    /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// Checks that either a text that is not blank or a file is set.
+    /// Checks that either a text or a file is set, but not both, and that a text is not blank.
     public func normalized() throws(ModelError) -> ChatMessagePosted {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text
@@ -22,22 +22,22 @@ extension ChatMessagePosted: VideoEvent {
 }
 
 extension ChatMessageObserved: Observation {
-    /// `ChatMessageObserved`.
+    /// The event type `ChatMessageObserved`.
     public static let eventType: EventType = "ChatMessageObserved"
 
     /// The kinds of messages.
     static let kindsKnown: Set<String> = ["text", "file", "system", "broadcast"]
 
-    /// The video.
+    /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// `birdtube/message/<number>`.
+    /// The entity name, `birdtube/message/<number>`.
     public var entity: String { "birdtube/message/\(message)" }
 
-    /// Nil: the remote does not version its messages.
+    /// Always nil, because the remote does not version its messages.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time.
+    /// One millisecond: the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the number, the time, the kind, the texts and the URLs.

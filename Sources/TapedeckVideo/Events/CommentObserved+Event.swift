@@ -1,19 +1,19 @@
 public import TapedeckModel
 
 extension CommentObserved: Observation, SubjectEvent {
-    /// `CommentObserved`.
+    /// The event type `CommentObserved`.
     public static let eventType: EventType = "CommentObserved"
 
-    /// The video or the answer.
+    /// The tag of the video or the answer.
     public var tags: [Tag] { get throws { try subjectTags } }
 
-    /// `comment/<system>:<id>`.
+    /// The entity name, `comment/<system>:<id>`.
     public var entity: String { "comment/\(comment)" }
 
-    /// Nil: no remote versions its comments.
+    /// Always nil, because no remote versions its comments.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time.
+    /// One millisecond: the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, the texts and the time.

@@ -1,13 +1,13 @@
 public import TapedeckModel
 
 extension DownloadCompleted: VideoEvent {
-    /// `DownloadCompleted`.
+    /// The event type `DownloadCompleted`.
     public static let eventType: EventType = "DownloadCompleted"
 
     /// The maximum size of a download in bytes: one pebibyte.
     public static let bytesMax: UInt64 = 1 << 50
 
-    /// The device and the video.
+    /// The tags of the device and the video.
     public var tags: [Tag] {
         get throws { [try Downloads.tag(device), try VideoKey(video).tag] }
     }
@@ -27,10 +27,10 @@ extension DownloadCompleted: VideoEvent {
 }
 
 extension DownloadRemoved: VideoEvent {
-    /// `DownloadRemoved`.
+    /// The event type `DownloadRemoved`.
     public static let eventType: EventType = "DownloadRemoved"
 
-    /// The device and the video.
+    /// The tags of the device and the video.
     public var tags: [Tag] {
         get throws { [try Downloads.tag(device), try VideoKey(video).tag] }
     }
@@ -45,7 +45,7 @@ extension DownloadRemoved: VideoEvent {
 }
 
 extension FieldChecks {
-    /// Checks a device's name; an empty name means the account's default device.
+    /// Checks a device's name and returns it; an empty name becomes the account's default device.
     static func device(_ value: String) throws(ModelError) -> String {
         if value.isEmpty { return Downloads.defaultDevice }
         try id(value, "device")

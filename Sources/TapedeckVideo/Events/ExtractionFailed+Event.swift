@@ -1,13 +1,13 @@
 public import TapedeckModel
 
 extension ExtractionFailed: VideoEvent {
-    /// `ExtractionFailed`.
+    /// The event type `ExtractionFailed`.
     public static let eventType: EventType = "ExtractionFailed"
 
     /// `.latest`: the newest failure of a video supersedes earlier ones.
     public static var retention: Retention { .latest }
 
-    /// The video.
+    /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
     /// Checks the video, the reason and the delay.

@@ -1,11 +1,11 @@
 package import SwiftProtobuf
 package import TapedeckModel
 
-/// Checks of single fields.
+/// Checks for individual fields.
 ///
-/// Each throws a `ModelError` whose message begins with the field's JSON name.
+/// Each check throws a `ModelError` whose message begins with the field's JSON name.
 package enum FieldChecks {
-    /// Checks a remote's id: not empty, no control characters.
+    /// Checks that a remote's id is neither empty nor too long, and contains no control characters.
     package static func id(_ value: String, _ field: String) throws(ModelError) {
         guard !value.isEmpty else { throw invalid(field, "is missing or empty") }
         try size(value, field, FieldLimits.idBytesMax)
@@ -52,7 +52,7 @@ package enum FieldChecks {
         }
     }
 
-    /// Checks a time in the years 1 to 9999, because broadcasts may be older than 1970.
+    /// Checks a time in the years 1 to 9999, because an episode may have aired before 1970.
     package static func moment(
         _ value: Google_Protobuf_Timestamp, _ field: String
     ) throws(ModelError) {
@@ -62,14 +62,14 @@ package enum FieldChecks {
         }
     }
 
-    /// Checks a calendar day, `YYYY-MM-DD`.
+    /// Checks a calendar day in the format `YYYY-MM-DD`.
     package static func day(_ value: String, _ field: String) throws(ModelError) {
         guard CalendarDay(value) != nil else {
             throw invalid(field, "is not a day, such as 2019-07-11")
         }
     }
 
-    /// Checks a time of day, `HH:MM`; empty if unknown.
+    /// Checks a time of day in the format `HH:MM`; it is empty if unknown.
     package static func timeOfDay(_ value: String, _ field: String) throws(ModelError) {
         guard !value.isEmpty else { return }
         let parts = value.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
@@ -90,7 +90,7 @@ package enum FieldChecks {
         }
     }
 
-    /// Checks a video, given by its key or a URL, and returns its key.
+    /// Checks a video's key or URL, and returns the key.
     package static func video(_ value: String, _ field: String) throws(ModelError) -> VideoKey {
         guard value.utf8.contains(where: { !VideoKey.isSpace($0) }) else {
             throw ModelError(
@@ -112,7 +112,7 @@ package enum FieldChecks {
     ) throws(ModelError) {
         let count = value.utf8.count
         guard count <= limit else {
-            throw ModelError(.tooLarge, "\(field) has \(count) bytes; the limit is \(limit)")
+            throw ModelError(.tooLarge, "\(field) is \(count) bytes long; the limit is \(limit)")
         }
     }
 }

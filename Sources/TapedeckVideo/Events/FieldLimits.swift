@@ -1,6 +1,6 @@
-/// The limits on the parts of a payload.
+/// The limits on a payload and its fields.
 ///
-/// Values over a limit are refused with `.tooLarge`; nothing is ever truncated.
+/// Values over a limit are refused and never truncated.
 public enum FieldLimits {
     /// The maximum length of the id of a broadcast, question, answer or viewing, in UTF-8 bytes.
     public static let idBytesMax = 128

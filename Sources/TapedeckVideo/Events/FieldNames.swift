@@ -4,10 +4,11 @@ package import TapedeckModel
 
 /// The JSON names of a message's fields, including those of nested messages.
 ///
-/// SwiftProtobuf does not expose these names. To find them, a message with one field is read and
-/// then written as JSON, which contains the name; a number without a field is not written.
+/// SwiftProtobuf does not expose these names. To find them, this type decodes a message with a
+/// single field number and encodes it as JSON, which contains the field's name. A number that no
+/// field uses does not appear in the JSON.
 package struct FieldNames: Sendable {
-    /// The fields with their nested fields, which are empty unless the field is a message.
+    /// The fields, each with its nested fields; `inner` is empty unless the field is a message.
     private let fields: [(name: String, inner: FieldNames)]
 
     /// The names, in the order of the schema.
@@ -26,10 +27,10 @@ package struct FieldNames: Sendable {
 
     // MARK: - Unknown names
 
-    /// Returns an error for the first unknown name in a payload; nil if all names are known.
+    /// Returns an error for the first unknown name in a payload, or nil if all names are known.
     ///
     /// - Parameters:
-    ///   - order: the names of the object, in the order of the text.
+    ///   - order: the names in the object, in the order in which the payload contains them.
     ///   - type: the type of the event.
     package func refusal(
         of object: [String: JSONValue], order: [String], _ type: EventType
@@ -76,8 +77,8 @@ package struct FieldNames: Sendable {
         }
     }
 
-    /// Converts a name of the schema to its JSON name, such as `created_at` to `createdAt`, since
-    /// both are accepted.
+    /// Converts a name in the schema to its JSON name, such as `created_at` to `createdAt`, because
+    /// payloads may use either name.
     private static func jsonName(_ name: String) -> String {
         let words = name.split(separator: "_", omittingEmptySubsequences: false)
         return words.dropFirst().reduce(String(words.first ?? "")) {
@@ -87,10 +88,11 @@ package struct FieldNames: Sendable {
 
     // MARK: - Finding names
 
-    /// The highest field number to try; a test checks that the schema has no higher one.
+    /// The highest field number to try; a test checks that the schema has no higher number.
     private static let numberMax = 60
 
-    /// Sample values by wire type; the first, the byte `a`, is not a valid message.
+    /// Sample values and their wire types; the first value, the byte `a`, is valid as a string but
+    /// not as a message.
     private static let samples: [(wireType: Int, bytes: [UInt8])] = [
         (2, [1, 0x61]), (2, [0]), (0, [1]), (1, [0, 0, 0, 0, 0, 0, 0xF0, 0x3F]),
         (5, [0, 0, 0x80, 0x3F]),
@@ -122,7 +124,7 @@ package struct FieldNames: Sendable {
         return key < 0x80 ? [UInt8(key)] : [UInt8(key & 0x7F | 0x80), UInt8(key >> 7)]
     }
 
-    /// Returns the only field of the innermost message; nil if the bytes contain none.
+    /// Returns the only field of the innermost message, or nil if the bytes contain no known field.
     private static func written<E: VideoEvent>(
         _: E.Type, _ bytes: [UInt8], depth: Int
     ) -> (name: String, isMessage: Bool)? {

@@ -1,19 +1,19 @@
 public import TapedeckModel
 
 extension FrameObserved: Observation {
-    /// `FrameObserved`.
+    /// The event type `FrameObserved`.
     public static let eventType: EventType = "FrameObserved"
 
-    /// The video.
+    /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// `shelby/frame/<id>`.
+    /// The entity name, `shelby/frame/<id>`.
     public var entity: String { "shelby/frame/\(frame)" }
 
-    /// Nil: the remote does not version its frames.
+    /// Always nil, because the remote does not version its frames.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time.
+    /// One millisecond: the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, the title and the times.

@@ -1,13 +1,13 @@
 public import TapedeckModel
 
 extension NowPlayingChanged: VideoEvent {
-    /// `NowPlayingChanged`.
+    /// The event type `NowPlayingChanged`.
     public static let eventType: EventType = "NowPlayingChanged"
 
     /// `.latest`: the newest report of a device supersedes earlier ones.
     public static var retention: Retention { .latest }
 
-    /// The device, and the video if there is one.
+    /// The tags of the device and, if there is one, the video.
     public var tags: [Tag] {
         get throws {
             [try Tag("device", device)] + (hasVideo ? [try VideoKey(video).tag] : [])

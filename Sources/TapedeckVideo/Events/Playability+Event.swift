@@ -1,10 +1,10 @@
 public import TapedeckModel
 
 extension PlayabilityChecked: VideoEvent {
-    /// `PlayabilityChecked`.
+    /// The event type `PlayabilityChecked`.
     public static let eventType: EventType = "PlayabilityChecked"
 
-    /// The video.
+    /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
     /// Checks the video, the outcome and its details.
@@ -36,7 +36,7 @@ extension PlayabilityChecked: VideoEvent {
 }
 
 extension FieldChecks {
-    /// Checks a reason for programs: lower-case letters, digits and hyphens.
+    /// Checks a machine-readable reason, which consists of lower-case letters, digits and hyphens.
     static func reason(_ value: String, _ field: String) throws(ModelError) {
         let isReason =
             (1...FieldLimits.reasonBytesMax).contains(value.utf8.count)

@@ -1,10 +1,10 @@
 public import TapedeckModel
 
 extension ProfileEdited: VideoEvent {
-    /// `ProfileEdited`.
+    /// The event type `ProfileEdited`.
     public static let eventType: EventType = "ProfileEdited"
 
-    /// The user.
+    /// The tag of the user.
     public var tags: [Tag] { get throws { [try Tag("user", user)] } }
 
     /// Checks the id, the texts and the URL, and that at least one field changes.
@@ -36,13 +36,13 @@ extension ProfileEdited: VideoEvent {
 }
 
 extension FollowToggled: VideoEvent {
-    /// `FollowToggled`.
+    /// The event type `FollowToggled`.
     public static let eventType: EventType = "FollowToggled"
 
     /// The number of the field that contains the follower.
     package static let followerField = 2
 
-    /// The followed user and the follower.
+    /// The tags of the followed user and the follower.
     public var tags: [Tag] {
         get throws { [try Tag("user", user), try Tag("follower", follower)] }
     }
@@ -56,21 +56,21 @@ extension FollowToggled: VideoEvent {
 }
 
 extension FollowObserved: Observation {
-    /// `FollowObserved`.
+    /// The event type `FollowObserved`.
     public static let eventType: EventType = "FollowObserved"
 
-    /// The followed user and the follower.
+    /// The tags of the followed user and the follower.
     public var tags: [Tag] {
         get throws { [try Tag("user", user), try Tag("follower", follower)] }
     }
 
-    /// `whale/follow/<follower>/<user>`.
+    /// The entity name, `whale/follow/<follower>/<user>`.
     public var entity: String { "whale/follow/\(follower)/\(user)" }
 
-    /// Nil: the remote does not version its follows.
+    /// Always nil, because the remote does not version its follows.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time.
+    /// One millisecond: the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, and that `isOn` is set.

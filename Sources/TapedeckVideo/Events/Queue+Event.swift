@@ -1,10 +1,10 @@
 public import TapedeckModel
 
 extension VideoQueued: VideoEvent {
-    /// `VideoQueued`.
+    /// The event type `VideoQueued`.
     public static let eventType: EventType = "VideoQueued"
 
-    /// The queue and the video.
+    /// The tags of the queue and the video.
     public var tags: [Tag] {
         get throws { [try PlayQueue.tag(queue), try VideoKey(video).tag] }
     }
@@ -19,10 +19,10 @@ extension VideoQueued: VideoEvent {
 }
 
 extension VideoQueuedNext: VideoEvent {
-    /// `VideoQueuedNext`.
+    /// The event type `VideoQueuedNext`.
     public static let eventType: EventType = "VideoQueuedNext"
 
-    /// The queue and the video.
+    /// The tags of the queue and the video.
     public var tags: [Tag] {
         get throws { [try PlayQueue.tag(queue), try VideoKey(video).tag] }
     }
@@ -43,10 +43,10 @@ extension VideoQueuedNext: VideoEvent {
 }
 
 extension VideoUnqueued: VideoEvent {
-    /// `VideoUnqueued`.
+    /// The event type `VideoUnqueued`.
     public static let eventType: EventType = "VideoUnqueued"
 
-    /// The queue and the video.
+    /// The tags of the queue and the video.
     public var tags: [Tag] {
         get throws { [try PlayQueue.tag(queue), try VideoKey(video).tag] }
     }
@@ -61,10 +61,10 @@ extension VideoUnqueued: VideoEvent {
 }
 
 extension QueueCleared: VideoEvent {
-    /// `QueueCleared`.
+    /// The event type `QueueCleared`.
     public static let eventType: EventType = "QueueCleared"
 
-    /// The queue.
+    /// The tag of the queue.
     public var tags: [Tag] { get throws { [try PlayQueue.tag(queue)] } }
 
     /// Checks the queue.
@@ -76,7 +76,7 @@ extension QueueCleared: VideoEvent {
 }
 
 extension FieldChecks {
-    /// Checks a queue's name; an empty name means the account's default queue.
+    /// Checks a queue's name and returns it; an empty name becomes the account's default queue.
     static func queue(_ value: String) throws(ModelError) -> String {
         if value.isEmpty { return PlayQueue.defaultName }
         try id(value, "queue")

@@ -1,13 +1,13 @@
 public import TapedeckModel
 
 extension VideoSubmitted: VideoEvent {
-    /// `VideoSubmitted`.
+    /// The event type `VideoSubmitted`.
     public static let eventType: EventType = "VideoSubmitted"
 
-    /// The video.
+    /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video.isEmpty ? url : video).tag] } }
 
-    /// Checks that the video is a YouTube video, given by its key or its URL, and the texts.
+    /// Checks the texts, and that the key or URL is that of a YouTube video.
     ///
     /// If the key is missing, it is derived from the URL. Throws `ModelError` with `.invalidVideo`
     /// for a video from another provider, and with `.invalidPayload` if the key and the URL name
@@ -19,7 +19,7 @@ extension VideoSubmitted: VideoEvent {
         guard key.provider == "youtube" else {
             throw ModelError(
                 .invalidVideo, "\(field): only YouTube videos can be submitted",
-                hint: "give the URL of the video's page at youtube.com")
+                hint: "use the URL of the video's page on youtube.com")
         }
         copy.video = key.text
         if !url.isEmpty {
@@ -35,19 +35,19 @@ extension VideoSubmitted: VideoEvent {
 }
 
 extension SubmissionObserved: Observation {
-    /// `SubmissionObserved`.
+    /// The event type `SubmissionObserved`.
     public static let eventType: EventType = "SubmissionObserved"
 
-    /// The video.
+    /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// `birdtube/video/<key>`: the remote has each video once.
+    /// The entity name, `birdtube/video/<key>`; the remote has each video only once.
     public var entity: String { "birdtube/video/\((try? VideoKey(video).text) ?? video)" }
 
-    /// Nil: the remote's change times do not cover views.
+    /// Always nil, because new views do not change the remote's change times.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time.
+    /// One millisecond: the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the video, the texts, the URLs and the time.

@@ -1,13 +1,13 @@
 public import TapedeckModel
 
 extension ShowObserved: Observation {
-    /// `ShowObserved`.
+    /// The event type `ShowObserved`.
     public static let eventType: EventType = "ShowObserved"
 
-    /// The show.
+    /// The tag of the show.
     public var tags: [Tag] { get throws { [try Tag("show", String(show))] } }
 
-    /// `tvmaze/show/<id>`.
+    /// The entity name, `tvmaze/show/<id>`.
     public var entity: String { "tvmaze/show/\(show)" }
 
     /// The time at which TVmaze last changed the show, in seconds since 1970.
@@ -44,19 +44,19 @@ extension ShowObserved: Observation {
 }
 
 extension EpisodeScheduled: Observation {
-    /// `EpisodeScheduled`.
+    /// The event type `EpisodeScheduled`.
     public static let eventType: EventType = "EpisodeScheduled"
 
-    /// The episode and its show.
+    /// The tags of the episode and its show.
     public var tags: [Tag] {
         get throws { [try Tag("episode", String(episode)), try Tag("show", String(show))] }
     }
 
-    /// `tvmaze/episode/<id>`.
+    /// The entity name, `tvmaze/episode/<id>`.
     public var entity: String { "tvmaze/episode/\(episode)" }
 
-    /// The version of the show in the same response: TVmaze reports changed episodes as changes to
-    /// their show.
+    /// The version of the show in the same response, because TVmaze reports a changed episode as a
+    /// change to its show.
     public var remoteVersion: UInt64? { hasShowUpdated ? UInt64(max(0, showUpdated)) : nil }
 
     /// One second: versions are in seconds.
@@ -81,16 +81,16 @@ extension EpisodeScheduled: Observation {
 }
 
 extension CastObserved: Observation {
-    /// `CastObserved`.
+    /// The event type `CastObserved`.
     public static let eventType: EventType = "CastObserved"
 
-    /// The show.
+    /// The tag of the show.
     public var tags: [Tag] { get throws { [try Tag("show", String(show))] } }
 
-    /// `tvmaze/cast/<show>`.
+    /// The entity name, `tvmaze/cast/<show>`.
     public var entity: String { "tvmaze/cast/\(show)" }
 
-    /// The version of the show in the same response; nil if there was none.
+    /// The version of the show in the same response; nil if the response contained none.
     public var remoteVersion: UInt64? { hasShowUpdated ? UInt64(max(0, showUpdated)) : nil }
 
     /// One second: versions are in seconds.
@@ -117,13 +117,13 @@ extension CastObserved: Observation {
 }
 
 extension ScheduleListed: Observation {
-    /// `ScheduleListed`.
+    /// The event type `ScheduleListed`.
     public static let eventType: EventType = "ScheduleListed"
 
-    /// The listing: its kind, its country and its day.
+    /// The tag of the listing, which consists of the listing's kind, country and day.
     public var tags: [Tag] { get throws { [try Tag("listing", listing)] } }
 
-    /// `tvmaze/listing/<kind>:<country>:<day>`.
+    /// The entity name, `tvmaze/listing/<kind>:<country>:<day>`.
     public var entity: String { "tvmaze/listing/\(listing)" }
 
     /// The time of TVmaze's response, in milliseconds since 1970.
@@ -144,7 +144,7 @@ extension ScheduleListed: Observation {
         var listed = self
         if hasCountry {
             guard let code = ScheduleScope.countryCode(country) else {
-                throw FieldChecks.invalid("country", "is not two letters, such as US")
+                throw FieldChecks.invalid("country", "is not a two-letter code, such as US")
             }
             listed.country = code
         } else if !web {
@@ -182,7 +182,7 @@ extension FieldChecks {
 
     static func minutes(_ value: Int32, _ field: String) throws(ModelError) {
         guard (0...Int32(FieldLimits.secondsMax / 60)).contains(value) else {
-            throw invalid(field, "is not a number of minutes")
+            throw invalid(field, "is not a valid number of minutes")
         }
     }
 

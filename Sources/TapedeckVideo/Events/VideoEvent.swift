@@ -1,15 +1,15 @@
 public import SwiftProtobuf
 public import TapedeckModel
 
-/// An event of this domain: a protobuf message that can check itself.
+/// An event of the video domain: a protobuf message that can check itself.
 ///
 /// `payload()` always checks and normalizes the message, so a fold never encounters an empty id, an
 /// infinite position or a video given by its URL.
 public protocol VideoEvent: Event, SwiftProtobuf.Message {
     /// Returns the checked message, with video references as keys.
     ///
-    /// Throws `ModelError` with `.invalidPayload`, `.invalidVideo` or `.tooLarge`; its message
-    /// contains the JSON name of the field.
+    /// Throws `ModelError` with `.invalidPayload`, `.invalidVideo` or `.tooLarge`. The error
+    /// message contains the JSON name of the field.
     func normalized() throws(ModelError) -> Self
 }
 
@@ -27,7 +27,7 @@ extension VideoEvent {
         }
     }
 
-    /// Checks and serializes the message; equal messages give the same bytes.
+    /// Checks and serializes the message; equal messages produce the same bytes.
     ///
     /// Throws the errors of `normalized()`.
     public func payload() throws -> [UInt8] {
@@ -40,9 +40,10 @@ extension VideoEvent {
 public protocol Observation: VideoEvent {
     /// The permanent name of the remote entity, such as `tvmaze/show/118`.
     var entity: String { get }
-    /// The remote's version of the entity, in a unit of `versionMilliseconds`; nil if it gave none.
+    /// The remote's version of the entity, in units of `versionMilliseconds`; nil if the remote
+    /// reported no version.
     var remoteVersion: UInt64? { get }
-    /// The number of milliseconds in a unit of `remoteVersion`.
+    /// The number of milliseconds in one unit of `remoteVersion`.
     static var versionMilliseconds: Int64 { get }
 }
 
@@ -52,8 +53,9 @@ extension Observation {
 
     /// Returns the sighting as a fact observed at a time.
     ///
-    /// If the remote gives no version, the time of the sighting replaces it, in the unit of the
-    /// entity's versions, so that later sightings are newer. Without either, the version is 0.
+    /// If the remote reports no version, the time of the sighting is used as the version, in units
+    /// of `versionMilliseconds`, so that later sightings are newer. If that time is unknown too,
+    /// the version is 0.
     ///
     /// - Parameter observedAt: the time of the response, in milliseconds since 1970; nil if
     ///   unknown.

@@ -1,19 +1,19 @@
 public import TapedeckModel
 
 extension VideoListed: Observation {
-    /// `VideoListed`.
+    /// The event type `VideoListed`.
     public static let eventType: EventType = "VideoListed"
 
-    /// The video.
+    /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// `list/<list>/<entry>`.
+    /// The entity name, `list/<list>/<entry>`.
     public var entity: String { "list/\(list)/\(entry)" }
 
-    /// Nil: remotes do not version the entries of lists.
+    /// Always nil, because remotes do not version the entries of lists.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time.
+    /// One millisecond: the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the list, the entry, the video and the time.
@@ -21,7 +21,7 @@ extension VideoListed: Observation {
         var copy = self
         guard case .listed? = VideoGroup(list) else {
             throw FieldChecks.invalid(
-                "list", "is not stream, personal-roll, dashboard/ID or roll/ID")
+                "list", "is not one of stream, personal-roll, dashboard/ID or roll/ID")
         }
         try FieldChecks.id(entry, "entry")
         copy.video = try FieldChecks.video(video, "video").text

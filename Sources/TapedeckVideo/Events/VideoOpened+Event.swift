@@ -1,10 +1,10 @@
 public import TapedeckModel
 
 extension VideoOpened: VideoEvent {
-    /// `VideoOpened`.
+    /// The event type `VideoOpened`.
     public static let eventType: EventType = "VideoOpened"
 
-    /// The video.
+    /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
     /// Checks the video, the viewer and the viewing.

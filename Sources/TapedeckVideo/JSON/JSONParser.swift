@@ -5,9 +5,9 @@ package import TapedeckModel
 /// Foundation's parser does not report a line for every error, fails entirely on numbers that a
 /// double cannot represent, and limits neither depth nor size. In this parser:
 ///
-/// 1. Nesting is counted, so excessive depth is an error and never a stack overflow.
+/// 1. Nesting depth is limited, so deeply nested input causes an error instead of a stack overflow.
 /// 2. Strings must be valid UTF-8, and surrogate pairs must be complete.
-/// 3. Numbers are kept as text; the caller decides what fits.
+/// 3. Numbers are kept as strings; the caller decides which type they have to fit.
 /// 4. A leading byte-order mark is skipped.
 package struct JSONParser {
     private let bytes: UnsafeBufferPointer<UInt8>
@@ -22,7 +22,7 @@ package struct JSONParser {
     package struct Member {
         /// The unescaped name.
         package let name: String
-        /// The range of the name, colon and value in the document.
+        /// The byte range of the name, colon and value in the document.
         package let range: Range<Int>
     }
 
@@ -42,7 +42,8 @@ package struct JSONParser {
         _ bytes: [UInt8], bytesMax: Int = .max
     ) throws(ModelError) -> (value: JSONValue, members: [Member]) {
         guard bytes.count <= bytesMax else {
-            throw ModelError(.tooLarge, "\(bytes.count) bytes of JSON; the limit is \(bytesMax)")
+            throw ModelError(
+                .tooLarge, "the JSON is \(bytes.count) bytes long; the limit is \(bytesMax)")
         }
         let result: Result<(JSONValue, [Member]), ModelError> = bytes.withUnsafeBufferPointer {
             buffer in
@@ -115,7 +116,7 @@ package struct JSONParser {
     private mutating func enter() throws(ModelError) {
         guard depth < JSONParser.depthMax else {
             throw ModelError(
-                .tooLarge, "\(place()): JSON is nested deeper than  \(JSONParser.depthMax)")
+                .tooLarge, "\(place()): JSON is nested deeper than \(JSONParser.depthMax)")
         }
         depth += 1
         at += 1
@@ -272,7 +273,7 @@ extension JSONParser {
         ModelError(.malformedJSON, "\(self.place(place)): \(what)")
     }
 
-    /// Returns `line L, column C`, both from 1, with columns in bytes.
+    /// Returns `line L, column C`, where both numbers start at 1 and columns count bytes.
     private func place(_ offset: Int? = nil) -> String {
         let before = bytes[..<min(offset ?? at, bytes.count)]
         let line = before.reduce(1) { $1 == 0x0A ? $0 + 1 : $0 }

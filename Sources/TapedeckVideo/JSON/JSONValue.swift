@@ -6,10 +6,10 @@ package indirect enum JSONValue: Sendable {
     case number(String)
     case string(String)
     case array([JSONValue])
-    /// The members; of several with the same name, the last counts.
+    /// The members; if several have the same name, the last one counts.
     case object([String: JSONValue])
 
-    /// The number as an integer; nil if it is not one or does not fit.
+    /// The value as an integer; nil if it is not an integer or does not fit in 64 bits.
     package var int64: Int64? {
         guard case .number(let digits) = self else { return nil }
         if let value = Int64(digits) { return value }
@@ -20,7 +20,7 @@ package indirect enum JSONValue: Sendable {
         return Int64(value)
     }
 
-    /// The number as a double; nil if it is not finite.
+    /// The value as a double; nil if it is not a number or not finite.
     package var double: Double? {
         guard case .number(let digits) = self, let value = Double(digits), value.isFinite else {
             return nil

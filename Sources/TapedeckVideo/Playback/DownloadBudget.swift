@@ -1,8 +1,8 @@
-/// The total size of downloads that a device keeps, and the order in which downloads are removed
-/// above it.
+/// A limit on the total size of a device's downloads, which determines the downloads to remove.
 ///
-/// The current video is never removed. Watched videos are removed first, then the others, oldest
-/// first in both groups, and no more than necessary.
+/// The current video is never removed. Watched videos are removed first, then unwatched ones;
+/// within each group, the oldest downloads are removed first. No more videos are removed than
+/// necessary.
 public struct DownloadBudget: Hashable, Sendable {
     /// The maximum total size in bytes.
     public var bytesMax: UInt64
@@ -30,11 +30,11 @@ public struct DownloadBudget: Hashable, Sendable {
         }
     }
 
-    /// Returns the videos to remove from the disk, in this order, so that a download of `newBytes`
-    /// fits as well.
+    /// Returns the videos to remove from the disk, in this order, to make room for a new download
+    /// of `newBytes`.
     ///
-    /// If the current video alone exceeds the budget, all other videos are removed. Costs sorting
-    /// the downloads.
+    /// If the current video alone exceeds the budget, all other videos are removed. The cost is
+    /// that of sorting the downloads.
     public func evictions(
         _ downloads: [Candidate], current: VideoKey?, newBytes: UInt64 = 0
     ) -> [VideoKey] {

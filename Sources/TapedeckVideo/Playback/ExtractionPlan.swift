@@ -6,7 +6,7 @@ public struct ExtractionPlan: Hashable, Sendable {
     public var continuing: VideoKey?
     /// The video to extract now; nil if an extraction continues or there is nothing to extract.
     public var run: VideoKey?
-    /// The time at which the continuing or new extraction times out; nil if there is none.
+    /// The time at which the continuing or new extraction times out; nil if there is no extraction.
     public var timesOutAt: UTCTime?
     /// The videos to extract afterwards, in this order.
     public var waiting: [VideoKey] = []
@@ -36,13 +36,13 @@ public struct ExtractionPlan: Hashable, Sendable {
         public enum Reason: String, Codable, Sendable {
             /// The extraction timed out: record that it failed.
             case timedOut
-            /// A video earlier in the list has to be extracted.
+            /// A video earlier in the list has to be extracted first.
             case overtaken
             /// The video's content is now available, or another device's attempt has failed.
             case notNeeded
             /// The network no longer permits the extraction.
             case network
-            /// The video is neither the current one nor one of the next.
+            /// The video is neither the current one nor one of the next videos to extract.
             case unwanted
         }
     }

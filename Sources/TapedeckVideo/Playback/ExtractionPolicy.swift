@@ -1,25 +1,26 @@
 public import TapedeckModel
 
-/// A policy that determines which video's content URL to extract: one at a time, the current
-/// video's first.
+/// A policy that determines which video's content URL to extract next.
 ///
-/// This is the policy of the 2013 app as a pure function. Call `plan` whenever the list, the
-/// current video or the known facts change; it returns which extraction to cancel, which one to
-/// run, and which videos to skip and why. The policy has no state, so there is nothing to resume:
-/// results and failures are in the log.
+/// This is the policy of the 2013 app as a pure function. URLs are extracted one at a time,
+/// starting with the current video. Call `plan` whenever the list, the current video or the known
+/// facts change. It returns the extraction to cancel, the extraction to run, and the videos to skip
+/// with the reasons. The policy has no state, so there is nothing to resume: results and failures
+/// are in the log.
 ///
 /// ```swift
 /// let policy = ExtractionPolicy(aheadCount: ExtractionPolicy.DeviceKind.tablet.aheadCount)
 /// let plan = policy.plan(list, current: 3, running: nil, now: now) { known[$0] ?? .init() }
 /// ```
 ///
-/// The wanted videos are the current one and the next `aheadCount`, each once, in this order. A
-/// video is skipped if it is on disk, its URL is valid, its last attempt failed and no retry is
-/// due, or the network does not permit the extraction. The first remaining video is extracted. Any
-/// other running extraction is cancelled. An extraction that has run for `timeoutSeconds` is
-/// cancelled as well, and its video is skipped in this plan: record the failure, and plan again.
+/// The wanted videos are the current one and the next `aheadCount` videos, in this order and
+/// without duplicates. A video is skipped if it is on disk, its URL is valid, its last attempt
+/// failed and no retry is due, or the network does not permit the extraction. The first remaining
+/// video is extracted. Any other running extraction is cancelled. An extraction that has run for
+/// `timeoutSeconds` is cancelled as well, and its video is skipped in this plan. Record the failure
+/// and plan again.
 public struct ExtractionPolicy: Hashable, Sendable {
-    /// The number of videos after the current one that are wanted as well.
+    /// The number of wanted videos after the current one.
     public var aheadCount: Int
     /// The number of seconds after which an extraction times out.
     public var timeoutSeconds: Double

@@ -1,11 +1,11 @@
 package import TapedeckLog
 package import TapedeckModel
 
-/// Determines which events of the types with `Retention.latest` are superseded by a newer event of
-/// the same origin about the same subject.
+/// Determines which events of the types with `Retention.latest` are superseded by a newer event
+/// from the same origin about the same subject.
 ///
-/// The subject of an event is its first tag. Events that cannot be read, facts, and events that
-/// must stay are not superseded and do not supersede others.
+/// The subject of an event is its first tag. Facts, unreadable events and events that must stay are
+/// never superseded and do not supersede other events.
 package enum LatestCompaction {
     /// The types with `Retention.latest`.
     package static let types = EventCatalogue.video.types(of: .latest)
@@ -15,10 +15,9 @@ package enum LatestCompaction {
         var tag: Tag
     }
 
-    /// Returns for each event whether it is superseded.
+    /// Returns whether each event is superseded.
     ///
-    /// - Parameter candidates: events of one origin and of any types, in the order of their
-    ///   sequences.
+    /// - Parameter candidates: events of any type from one origin, in sequence order.
     package static func superseded(_ candidates: [CompactionRule.Candidate]) -> [Bool] {
         var superseded = [Bool](repeating: false, count: candidates.count)
         var newest: [Subject: Int] = [:]

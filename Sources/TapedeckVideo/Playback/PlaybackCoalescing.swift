@@ -1,7 +1,7 @@
 internal import Foundation
 public import TapedeckModel
 
-/// A filter for a player's reports that keeps only those worth an event.
+/// A filter that drops a player's reports that are not worth recording.
 ///
 /// Players report every second, and most of their reports are superseded by the next one.
 ///
@@ -12,22 +12,22 @@ public import TapedeckModel
 /// try await store.append(reports.map(\.event))
 /// ```
 ///
-/// Dropping the other reports changes no list: playback positions, finished videos, the 75 % rule,
-/// plays, and the watched time and completions of each quarter-hour stay the same. Therefore these
-/// reports are kept:
+/// Dropping them changes no list: playback positions, finished videos, the 75 % rule, plays, and
+/// the watched time and completions of each quarter-hour stay the same. Therefore these reports are
+/// kept:
 ///
-/// - the first report of a viewing, and the last one before another viewing;
-/// - the first report at 75 %, the first one beyond 75 %, and the first one at the end, all at
-///   once;
+/// - the first report of a viewing, and its last report before another viewing;
+/// - the first report at 75 %, the first one beyond 75 %, and the first one at the end, each
+///   returned immediately;
 /// - the reports on both sides of a jump or of a change of the duration;
 /// - the last report of a quarter-hour in which the viewing progressed;
 /// - a report made `holdSecondsMax` after the previous one, so that other devices and queries see
 ///   that playback continues.
 ///
 /// At most one report is held back. It is available in `held`, so that the caller can save it. Use
-/// one value per player: a report of another viewing ends the previous viewing. With the rule of
-/// 2012, a video that was marked again beyond 75 % leaves the watch-later list only at the next
-/// report that is kept.
+/// one value per player, because a report of another viewing ends the previous viewing. With
+/// `WatchLaterRule.rule2012`, a video that was marked again after the viewing passed 75 % leaves
+/// the watch-later list only at the next report that is kept.
 ///
 /// This type uses no clock and no I/O. A report costs a few comparisons.
 public struct PlaybackCoalescing: Sendable {
@@ -45,7 +45,7 @@ public struct PlaybackCoalescing: Sendable {
         }
     }
 
-    /// The number of seconds after which a report is kept in any case.
+    /// The number of seconds since the last kept report after which the next report is always kept.
     public static let holdSecondsMax = 300.0
 
     /// The report that is held back; nil if there is none.
@@ -58,8 +58,8 @@ public struct PlaybackCoalescing: Sendable {
 
     /// Creates a filter that has no reports yet.
     ///
-    /// - Parameter holdSecondsMax: the number of seconds after which a report is kept in any case;
-    ///   0 keeps all reports.
+    /// - Parameter holdSecondsMax: the number of seconds since the last kept report after which the
+    ///   next report is always kept; 0 keeps all reports.
     public init(holdSecondsMax: Double = PlaybackCoalescing.holdSecondsMax) {
         precondition(
             (0...FieldLimits.secondsMax).contains(holdSecondsMax),
@@ -69,8 +69,8 @@ public struct PlaybackCoalescing: Sendable {
 
     /// Takes the player's next report, and returns the reports to record now, in order.
     ///
-    /// Throws `ModelError` if the report is invalid (`PlaybackProgressed.normalized()`); the state
-    /// is then unchanged.
+    /// Throws `ModelError` if the report is invalid (see `PlaybackProgressed.normalized()`), and
+    /// leaves the state unchanged.
     public mutating func take(
         _ event: PlaybackProgressed, atMilliseconds: UInt64
     ) throws(ModelError) -> [Report] {
@@ -100,7 +100,7 @@ public struct PlaybackCoalescing: Sendable {
         return given
     }
 
-    /// Removes and returns the report that is held back, to record it now.
+    /// Removes and returns the report that is held back, so that it can be recorded now.
     ///
     /// Call this at a pause or a stop, before a jump, and before the process is suspended.
     public mutating func flush() -> Report? {
@@ -131,7 +131,7 @@ extension PlaybackCoalescing.Report {
     fileprivate func canReplace(
         _ held: PlaybackCoalescing.Report, after kept: PlaybackCoalescing.Report
     ) -> Bool {
-        // The later report says everything that the held report says.
+        // The later report must contain everything that the held report contains.
         guard held.atMilliseconds <= atMilliseconds,
             held.event.durationSeconds == event.durationSeconds,
             !held.event.isEnd || event.isEnd

@@ -1,20 +1,20 @@
 package import TapedeckLog
 internal import TapedeckModel
 
-/// Determines which recorded reports are superseded, because `PlaybackCoalescing` would not have
-/// kept them.
+/// Determines which recorded reports are superseded: all that `PlaybackCoalescing` would have
+/// dropped.
 ///
-/// Only some neighbouring events of one origin are examined, so all devices find the same reports.
-/// The first and the last examined report of each viewing stay. The reports of a viewing must be
-/// those of one player, in the order in which they were made; otherwise, all of them stay.
+/// The events of an origin are examined in fixed blocks, so all devices find the same reports. In
+/// each block, the first and the last report of each viewing stay. The reports of a viewing must
+/// come from one player; if their times are not in order, all of them stay.
 ///
-/// As with `PlaybackCoalescing`, no list changes, with one exception: with the rule of 2012, a
-/// video that was marked again beyond 75 % leaves the watch-later list only at the next report that
-/// stays.
+/// As with `PlaybackCoalescing`, no list changes, with one exception: with
+/// `WatchLaterRule.rule2012`, a video that was marked again after the viewing passed 75 % leaves
+/// the watch-later list only at the next report that stays.
 package enum PlaybackCompaction {
     /// A recorded report.
     package struct Recorded: Sendable {
-        /// The report; nil if it cannot be read.
+        /// The report; nil if the event is not a report or cannot be read.
         package var report: PlaybackCoalescing.Report?
         /// Whether the report must stay.
         package var isFixed: Bool
@@ -24,7 +24,7 @@ package enum PlaybackCompaction {
             self.isFixed = isFixed
         }
 
-        /// Creates a report from an event, whose type need not be that of a report.
+        /// Creates a value from an event of any type.
         package init(_ candidate: CompactionRule.Candidate) {
             let event = try? candidate.event.decode(PlaybackProgressed.self)
             self.init(
@@ -38,9 +38,9 @@ package enum PlaybackCompaction {
         var viewing: String
     }
 
-    /// Returns for each report whether it is superseded.
+    /// Returns whether each report is superseded.
     ///
-    /// - Parameter reports: reports of one origin, in the order of their sequences.
+    /// - Parameter reports: reports from one origin, in sequence order.
     package static func superseded(_ reports: [Recorded]) -> [Bool] {
         var superseded = [Bool](repeating: false, count: reports.count)
         var viewings: [Viewing: [Int]] = [:]
@@ -54,7 +54,7 @@ package enum PlaybackCompaction {
         return superseded
     }
 
-    /// Returns the superseded reports of a viewing.
+    /// Returns the indices of the superseded reports of a viewing.
     private static func superseded(_ indices: [Int], of reports: [Recorded]) -> [Int] {
         let times = indices.compactMap { reports[$0].report?.atMilliseconds }
         guard zip(times, times.dropFirst()).allSatisfy({ $0 <= $1 }) else { return [] }

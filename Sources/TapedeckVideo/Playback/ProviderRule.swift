@@ -17,7 +17,7 @@ public enum ProviderRule: String, Sendable, CaseIterable {
         case ask
     }
 
-    /// The minimum number of characters in a Vimeo id that the 2013 apps played.
+    /// The minimum number of characters in the id of a Vimeo video that the 2013 apps played.
     public static let vimeoIDCountMin = 6
 
     /// Judges a video.
@@ -25,7 +25,7 @@ public enum ProviderRule: String, Sendable, CaseIterable {
         switch (self, video.provider) {
         case (.shelby2012, "youtube"): .ask
         case (.shelby2012, "vimeo"):
-            // Only 32-bit integers in their usual decimal form.
+            // The 2012 app played only ids that are 32-bit integers in their usual decimal form.
             Int32(video.id).map(String.init) == video.id
                 ? .finding(.playable) : .finding(.unplayable(reason: "malformed-id"))
         case (.shelby2013, "youtube"), (.shelby2013, "dailymotion"): .finding(.playable)
@@ -55,10 +55,10 @@ public struct YouTubeEntry: Hashable, Sendable {
         self.isLive = isLive
     }
 
-    /// Returns the finding for an entry; without an entry, because YouTube could not be asked, the
-    /// check has failed.
+    /// Returns the finding for an entry, or a failed check if there is no entry because YouTube
+    /// could not be reached.
     ///
-    /// The 2012 app permanently treated such a failure as an unplayable video.
+    /// The 2012 app treated a video as permanently unplayable after such a failure.
     public static func finding(_ entry: YouTubeEntry?) -> PlayabilityFinding {
         guard let entry else { return .failed(reason: "unreachable") }
         if entry.isLive { return .unplayable(reason: "live") }

@@ -9,23 +9,24 @@ public struct RemoteUnplayability: Hashable, Sendable {
     /// The time of the last report, in milliseconds since 1970.
     public var lastAt: Int64
 
-    /// If the reports are more than this many milliseconds apart, the video is permanently
-    /// unplayable.
+    /// The number of milliseconds between the first and the last report above which the video is
+    /// permanently unplayable.
     public static let lastingMilliseconds: Int64 = 48 * 3_600_000
-    /// The number of milliseconds after the last report during which the video is unplayable in any
-    /// case.
+    /// The number of milliseconds after the last report during which the video is always
+    /// unplayable.
     public static let recentMilliseconds: Int64 = 3_600_000
 
-    /// Creates a value from a remote's times; nil if there was no report, which a remote may also
-    /// represent as 0.
+    /// Creates a value from a remote's times, or returns nil if there was no report.
+    ///
+    /// A remote may represent a missing time as 0.
     public init?(firstAt: Int64?, lastAt: Int64?) {
         guard let firstAt, firstAt > 0 else { return nil }
         self.firstAt = firstAt
         self.lastAt = max(lastAt ?? firstAt, firstAt)
     }
 
-    /// The time at which the video no longer counts as unplayable, in milliseconds since 1970; nil
-    /// if it always will.
+    /// The time at which the video stops counting as unplayable, in milliseconds since 1970; nil if
+    /// it is permanently unplayable.
     public var endsAt: Int64? {
         lastAt - firstAt > RemoteUnplayability.lastingMilliseconds
             ? nil : lastAt + RemoteUnplayability.recentMilliseconds

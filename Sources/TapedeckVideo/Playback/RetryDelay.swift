@@ -1,10 +1,10 @@
-/// The delay before a failed attempt is repeated, which doubles each time, up to a limit.
+/// The delay before a failed attempt is repeated, which doubles after each failure up to a limit.
 ///
 /// The delay is not random: an account's devices share one log, and only one of them retries.
 public struct RetryDelay: Hashable, Sendable {
-    /// The number of seconds after the first failure; above 0.
+    /// The delay in seconds after the first failure, which must be above 0.
     public var firstSeconds: Double
-    /// The maximum number of seconds after any failure.
+    /// The maximum delay in seconds.
     public var secondsMax: Double
 
     /// Creates a delay.
@@ -16,10 +16,10 @@ public struct RetryDelay: Hashable, Sendable {
         self.secondsMax = secondsMax
     }
 
-    /// Half a minute, doubled up to six hours.
+    /// A delay of half a minute that doubles up to six hours.
     public static let standard = RetryDelay(firstSeconds: 30, secondsMax: 21_600)
 
-    /// Returns the number of seconds after the given consecutive failure, which counts from 1.
+    /// Returns the delay in seconds after the given number of consecutive failures.
     public func seconds(after attempt: Int) -> Double {
         var seconds = firstSeconds
         var doubled = 1

@@ -2,11 +2,12 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The user's accounts at remote systems, each the sum of its sightings, and with which the user is signed in.
+/// The user's accounts on remote systems, and whether the user is signed in to them.
 ///
-/// Nothing that signs in is in it: the events have no place for that.
+/// Each account is merged from its sightings. The projection contains no credentials, because the
+/// events have no fields for them.
 public struct AccountList: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `accounts`.
@@ -15,35 +16,35 @@ public struct AccountList: Projection {
     public var version: Int { 1 }
     /// `account`.
     public var tagKind: String { "account" }
-    /// Sightings, signing in and signing out.
+    /// Sightings of accounts, sign-ins and sign-outs.
     public var eventTypes: [EventType] {
         [AccountObserved.eventType, SignedIn.eventType, SignedOut.eventType]
     }
-    /// Any: sightings merge field by field, and the last of the others counts.
+    /// Any order: sightings merge field by field, and the last sign-in or sign-out counts.
     public var law: FoldLaw { .any }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        An account is the sum of what its system has shown, field by field; the last \
-        signing in or out says whether the user is signed in.
+        An account is merged from the sightings of its system, field by field; the last \
+        sign-in or sign-out determines whether the user is signed in.
         """
     }
-    /// Two: all by their names, and those with which the user is signed in.
+    /// Two tables: all accounts by name, and the accounts to which the user is signed in.
     public var tables: [String] { ["by-name", "signed-in"] }
 
-    /// What is known of an account.
+    /// The known facts about an account.
     public struct State: ProjectionState, Equatable {
-        /// All that its system has shown.
+        /// The sightings of the account.
         var sightings = SightingStack<AccountObserved>()
-        /// The last signing in or out.
+        /// The order of the last sign-in or sign-out.
         private(set) var change: FoldOrder?
-        /// Whether that was a signing in.
+        /// Whether the user is signed in.
         public private(set) var isSignedIn = false
 
-        /// Nothing.
+        /// Creates the initial state.
         public init() {}
 
-        /// When the user signed in or out last, in Unix milliseconds.
+        /// The time of the last sign-in or sign-out, in Unix milliseconds.
         var changedAt: Int64? { change.map { Int64(clamping: $0.activityMilliseconds) } }
 
         fileprivate mutating func take(isIn: Bool, _ order: FoldOrder) {
@@ -68,7 +69,7 @@ public struct AccountList: Projection {
         }
     }
 
-    /// Folds a sighting, a signing in or a signing out.
+    /// Folds a sighting, a sign-in or a sign-out.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         guard event.typeIndex == 0 else {
             key.state.take(isIn: event.typeIndex == 1, event.order)
@@ -78,7 +79,7 @@ public struct AccountList: Projection {
         key.state.sightings.add(sighting, payload: event.payload, order: event.order)
     }
 
-    /// One row for an account, and one more while the user is signed in.
+    /// Adds a row for the account, and another while the user is signed in.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         let (system, account) = AccountNames.parts(of: key)
         var value = StateWriter()
@@ -93,7 +94,10 @@ public struct AccountList: Projection {
         }
     }
 
-    /// What an account is called: what its system says, else what stands before the "@" of its address.
+    /// Returns the nickname of an account.
+    ///
+    /// This is the nickname that the system reports. If the system reports none, it is derived from
+    /// the email address, or from the account's name if the address is also unknown.
     static func nickname(of shown: AccountObserved?, _ account: String) -> String {
         if let shown, !shown.nickname.isEmpty { return shown.nickname }
         if let shown, !shown.email.isEmpty { return Nickname.standing(for: shown.email) }
@@ -121,7 +125,7 @@ extension AccountObserved: PartialSighting {
         SightingField("channels", \.hasChannels, \.channels) { $0.channels = [] },
     ]
 
-    // A list without members is not written, so it cannot be told from one that was left out.
+    // Protobuf does not encode an empty list, so an empty list looks like a missing one.
     private var hasServices: Bool { !services.isEmpty }
     private var hasChannels: Bool { !channels.isEmpty }
 }

@@ -2,14 +2,16 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The answers that can be watched or were handed in, and what was said of them.
+/// The answers that were uploaded or that remotes show, with their comments and likes.
 ///
-/// Items: comments as `CommentedState` says; `k` like-id user → user, and `u` user → that like: the least of
-/// the user's likes, so that liking again neither adds a liker nor moves one. Outcomes as `OutcomeItems` says.
-/// Table 0 holds the answers, the one handed in last first, and behind those the ones of which no time is
-/// known, by their numbers, the greatest first. Table 1 holds those that a remote tells of by their numbers.
+/// Items: comments, as described in `CommentedState`; outcomes, as described in `OutcomeItems`; `k`
+/// like-id user → user; and `u` user → like-id. If a user has liked an answer several times, only
+/// the like with the lowest id is kept, so another like neither adds a liker nor moves one.
+///
+/// Table 0 holds the answers, latest upload first. Answers without a known upload time come last,
+/// highest number first. Table 1 holds the answers that remotes show, highest number first.
 public struct AnswerList: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `answers`.
@@ -18,7 +20,7 @@ public struct AnswerList: Projection {
     public var version: Int { 4 }
     /// `answer`.
     public var tagKind: String { "answer" }
-    /// What is handed in, what is seen of it and what is said of it.
+    /// Uploads, comments, sightings, likes and outcomes.
     public var eventTypes: [EventType] {
         [
             AnswerUploaded.eventType, CommentPosted.eventType, CommentObserved.eventType,
@@ -26,46 +28,46 @@ public struct AnswerList: Projection {
             IntentOutcome.eventType,
         ]
     }
-    /// Any: reports and sightings that come out of their order ask for a refold; likes do not meet each other,
-    /// and of toggles and outcomes the last counts.
+    /// Any order: an upload or sighting that arrives out of order requests a refold, likes are
+    /// independent of each other, and the last toggle and the last outcome count.
     public var law: FoldLaw { .any }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        An answer is the sum of its sightings and of its reports, newer over older; \
-        comments and likers count once each, and the user's last toggle says whether it \
+        An answer is merged from its sightings and uploads, newer over older; comments and \
+        likers count once each, and the user's last toggle determines whether the answer \
         is liked.
         """
     }
-    /// Two: the list, and those that a remote tells of.
+    /// Two tables: all answers, and the answers that remotes show.
     public var tables: [String] { ["newest-first", "by-number"] }
-    /// What is said about an answer, and who likes it.
+    /// The comments on an answer, and the users who like it.
     public var followedItems: [[UInt8]] {
         CommentItems.lists + [AnswerItems.likers, AnswerItems.likes]
     }
-    /// Yes: what the user wants of the like is in no row.
+    /// True: the user may like an answer that has no row yet.
     public var statesAreFollowed: Bool { true }
 
-    /// What is known of an answer.
+    /// The known facts about an answer.
     public struct State: CommentedState, Equatable {
-        /// Unix milliseconds of the first report; nil while there is none.
+        /// The time of the first upload, in Unix milliseconds; nil if there was none.
         var uploadedAt: Int64?
         var uploaded = AnswerUploaded()
         private(set) var uploadedOrder: FoldOrder?
-        /// All that remotes have shown, newer over older.
+        /// The merged sightings of the answer.
         var sighting = AnswerObserved()
         private(set) var sightingOrder: FoldOrder?
         var posted: UInt64 = 0
         var observed: UInt64 = 0
         var echoed: UInt64 = 0
-        /// The greatest number of a comment that a remote has shown.
+        /// The highest number of a comment that remotes have shown.
         var newestComment: UInt64 = 0
-        /// Users of whom a remote has shown a like.
+        /// The number of users whose likes remotes have shown.
         var likers: UInt64 = 0
-        /// What the user of this store wants of the like.
+        /// The user's last like or unlike.
         var like: OwnToggle?
 
-        /// Nothing.
+        /// Creates the initial state.
         public init() {}
 
         var isSighted: Bool { sightingOrder != nil }
@@ -81,7 +83,7 @@ public struct AnswerList: Projection {
                 ? sighting.thumbnailURL : uploaded.hasThumbnailURL ? uploaded.thumbnailURL : nil
         }
 
-        /// Takes a report; false where one that comes behind it has been taken.
+        /// Merges an upload; returns false if a later one was merged before.
         fileprivate mutating func take(
             _ report: AnswerUploaded, at milliseconds: Int64, order: FoldOrder
         ) -> Bool {
@@ -96,7 +98,7 @@ public struct AnswerList: Projection {
             return true
         }
 
-        /// Takes a sighting; false where a newer one has been taken.
+        /// Merges a sighting; returns false if a newer one was merged before.
         fileprivate mutating func take(_ sighting: AnswerObserved, order: FoldOrder) -> Bool {
             if let last = sightingOrder, order <= last { return order == last }
             sightingOrder = order
@@ -143,7 +145,7 @@ public struct AnswerList: Projection {
         }
     }
 
-    /// Folds a report, a sighting, a comment or a like.
+    /// Folds an upload, a sighting, a comment, a like or an outcome.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0:
@@ -185,7 +187,7 @@ public struct AnswerList: Projection {
         key.setItem(AnswerItems.like(id, of: like.user), Array(like.user.utf8))
     }
 
-    /// Rows for an answer that was handed in or is shown by a remote.
+    /// Adds rows for an answer that was uploaded or that a remote shows.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         guard state.uploadedAt != nil || state.isSighted else { return }
         let number = NaturalID.number(key.name)
@@ -200,11 +202,11 @@ public struct AnswerList: Projection {
     }
 }
 
-/// The names of an answer's items that are no comments.
+/// The names of the items for an answer's likes.
 enum AnswerItems {
     static let likes: [UInt8] = [UInt8(ascii: "k")]
 
-    /// By the like's number, then by the user.
+    /// Returns a name that sorts by the number of the like, then by user.
     static func like(_ id: [UInt8], of user: String) -> RowKey {
         RowKey(likes + id + [0] + user.utf8)
     }
@@ -229,20 +231,20 @@ extension AnswerObserved: Sighting {
 }
 
 extension StateReader {
-    /// A protobuf message, as `StateWriter.add(message:)` writes it.
+    /// Reads a protobuf message that `StateWriter.add(message:)` wrote.
     mutating func message<M: SwiftProtobuf.Message>() throws(ModelError) -> M {
         let bytes = try bytes()
         do {
             return try M(serializedBytes: bytes)
         } catch {
-            throw ModelError(.damaged, "a state holds no \(M.protoMessageName)")
+            throw ModelError(.damaged, "a state does not contain a valid \(M.protoMessageName)")
         }
     }
 }
 
 extension StateWriter {
     mutating func add(message: some SwiftProtobuf.Message) {
-        // Writing fails only for required fields, which proto3 does not have.
+        // Serialization fails only for missing required fields, which proto3 does not have.
         add((try? message.serializedBytes()) ?? [UInt8]())
     }
 }

@@ -1,7 +1,7 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// An answer that a device records by segments, until they are merged into one video.
+/// An answer that a device records in segments, until the segments are merged into one video.
 ///
 /// ```
 ///              segment recorded, removed
@@ -13,10 +13,10 @@ internal import TapedeckProjections
 ///                        merge failed, segment removed
 /// ```
 ///
-/// A recording whose segments are together too long cannot be merged. No command makes one; what comes of
-/// several devices that record for one name can be.
+/// A recording cannot be merged if its segments are too long in total. Commands never create such a
+/// recording, but it can result if several devices record under the same name.
 struct AnswerRecording: Equatable {
-    /// A part of it.
+    /// A segment of a recording.
     struct Segment: Equatable {
         var name: String
         var blob: String
@@ -24,15 +24,15 @@ struct AnswerRecording: Equatable {
     }
 
     var name: String
-    /// When its first segment was recorded, in Unix milliseconds.
+    /// The time at which the first segment was recorded, in Unix milliseconds.
     var at: Int64
-    /// As they follow each other; none once it has ended.
+    /// The segments, in order; empty once the recording has ended.
     var segments: [Segment] = []
-    /// Those that are being merged; nil where none are.
+    /// The names of the segments being merged; nil if no merge is in progress.
     var merging: [String]?
-    /// Why the last merge failed; nil where none has, or another one goes on.
+    /// The reason why the last merge failed; nil if it did not fail.
     var failure: String?
-    /// Whether there is an answer made of it; nothing is added to it any more.
+    /// Whether an answer was recorded from the segments; later changes are ignored.
     var hasEnded = false
 
     init(name: String, at: Int64) {

@@ -1,15 +1,15 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// How the broadcasts of a video lie among its items: by id, and by (time, id).
+/// The names of the items for a video's broadcasts, by id and by time.
 ///
 /// | name | value |
 /// |---|---|
-/// | `b` id | where the broadcast stands in the other list |
-/// | `c` time id | what is known of the broadcast |
+/// | `b` id | the time in the name of the broadcast's `c` item |
+/// | `c` time id | the merged sightings of the broadcast: `BroadcastRecord` |
 ///
-/// The time is that of its creation in Unix milliseconds, big-endian; 0 where it is not known, so
-/// such broadcasts come first.
+/// The time is the creation time of the broadcast in Unix milliseconds, big-endian. It is 0 if
+/// unknown, so broadcasts without a time come first.
 enum BroadcastItems {
     static let byID: [UInt8] = [UInt8(ascii: "b")]
     static let byTime: [UInt8] = [UInt8(ascii: "c")]
@@ -26,7 +26,7 @@ enum BroadcastItems {
         return RowKey(bytes)
     }
 
-    /// The name of a broadcast in the list by time, its id taken from a payload.
+    /// Returns the name of a broadcast's `c` item; the id is read from a payload.
     static func name(_ time: Int64, _ id: WireField, of payload: RawSpan) -> RowKey {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(9 + id.count)
@@ -36,7 +36,8 @@ enum BroadcastItems {
         return RowKey(bytes)
     }
 
-    /// The place that a name in either list by time tells; nil where it is none.
+    /// Returns the time and the id in the name of an item that sorts by time; nil if the name is
+    /// too short.
     static func place(name: [UInt8]) -> BroadcastPlace? {
         guard name.count > 9 else { return nil }
         return BroadcastPlace(
@@ -44,11 +45,11 @@ enum BroadcastItems {
     }
 }
 
-/// Where a broadcast or a comment stands among those of its video.
+/// The position of a broadcast or comment in a list of a video: by time, then by id.
 struct BroadcastPlace: Equatable, Comparable {
-    /// Unix milliseconds; 0 where not known.
+    /// The time in Unix milliseconds; 0 if unknown.
     var time: Int64
-    /// The id's UTF-8.
+    /// The id in UTF-8.
     var id: [UInt8]
 
     static func < (left: BroadcastPlace, right: BroadcastPlace) -> Bool {
@@ -57,19 +58,20 @@ struct BroadcastPlace: Equatable, Comparable {
     }
 }
 
-/// Which of a video's broadcasts stands for all of them.
+/// The rule for choosing the broadcast that represents a video.
 public enum WinnerRule: String, Sendable {
-    /// The one shared first, as in the app of 2012.
+    /// The broadcast shared first, as in the app of 2012.
     case oldest
-    /// The one shared last, as from 2013 on.
+    /// The broadcast shared last, as in the app from 2013 on.
     case newest
 
-    /// Whether `challenger` takes the place of `holder`.
+    /// Returns whether `challenger` replaces `holder` as the winner.
     func prefers(_ challenger: BroadcastPlace, to holder: BroadcastPlace) -> Bool {
         self == .oldest ? challenger < holder : holder < challenger
     }
 
-    /// Whether one of another time does.
+    /// Returns whether a broadcast with the time `challenger` replaces one with the time `holder`,
+    /// which must be different.
     func prefers(_ challenger: Int64, to holder: Int64) -> Bool {
         self == .oldest ? challenger < holder : holder < challenger
     }

@@ -1,19 +1,20 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// What is known of one broadcast: its sightings merged field by field.
+/// The known facts about a broadcast: its sightings, merged field by field.
 ///
 /// **Invariants**
 ///
-/// 1. A field holds the value of the newest sighting that has the field.
-/// 2. `fromNewest` names the fields that the newest sighting has; the others, where they have a
-///    value, come from some older one.
+/// 1. A field has the value from the newest sighting that contains the field.
+/// 2. `fromNewest` contains the fields of the newest sighting. The values of all other fields come
+///    from older sightings.
 ///
-/// A sighting older than the newest therefore decides nothing about the fields in `fromNewest`, and
-/// fills a field that no sighting had. Only where a field's value comes from an older sighting is
-/// it not known which of the two is newer: then the merge says so and the key is folded again.
+/// A sighting older than the newest therefore never changes the fields in `fromNewest`, and it sets
+/// the fields that no sighting contained before. If the value of a field comes from another older
+/// sighting and the two values differ, it is unknown which of the two sightings is newer. `merge`
+/// then returns false, and the key is refolded.
 struct BroadcastRecord: Equatable {
-    /// The newest sighting.
+    /// The order of the newest sighting.
     private(set) var order: FoldOrder
     private var fromNewest: Fields
     private(set) var createdAt: Int64?
@@ -35,7 +36,7 @@ struct BroadcastRecord: Equatable {
         static let watched = Fields(rawValue: 64)
     }
 
-    /// Merges another sighting; false where the outcome depends on an order that is not known.
+    /// Merges another sighting; returns false if the result depends on an unknown order.
     mutating func merge(_ wire: BroadcastWire, _ payload: RawSpan, order: FoldOrder) -> Bool {
         if order == self.order { return true }
         let isNewer = self.order < order
@@ -74,15 +75,15 @@ struct BroadcastRecord: Equatable {
         return isDecided
     }
 
-    /// What the sharer said, or the title where nothing was said.
+    /// The sharer's comment, or the title if there is no comment.
     var text: [UInt8]? { comment.flatMap { $0.isEmpty ? nil : $0 } ?? title }
 
     // MARK: - Bytes
 
-    /// The bytes of the record after a first sighting.
+    /// Returns the bytes of a record with a single sighting.
     ///
-    /// Nearly every sighting is the first of its broadcast, so its texts go from the payload into
-    /// the bytes without an array of their own each.
+    /// Nearly every sighting is the first one of its broadcast, so its strings are copied directly
+    /// from the payload, without intermediate arrays.
     static func encoded(
         first wire: BroadcastWire, _ payload: RawSpan, order: FoldOrder
     ) -> [UInt8] {

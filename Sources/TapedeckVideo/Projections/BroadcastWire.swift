@@ -1,9 +1,9 @@
 internal import TapedeckModel
 
-/// The fields of a `BroadcastReceived` payload, found but not copied.
+/// The fields of a `BroadcastReceived` payload, located but not copied.
 ///
-/// Several projections fold these payloads by the million; a full decode would cost most of their
-/// time.
+/// Several projections fold millions of these payloads. Decoding them completely would take most of
+/// the time.
 struct BroadcastWire {
     /// The bytes of the broadcast's id; never empty.
     private(set) var broadcast: WireField
@@ -11,18 +11,18 @@ struct BroadcastWire {
     private(set) var sharer: WireField?
     private(set) var origin: WireField?
     private(set) var comment: WireField?
-    /// Unix milliseconds.
+    /// The creation time in Unix milliseconds.
     private(set) var createdAt: Int64?
     private(set) var liked: Bool?
     private(set) var watchLater: Bool?
     private(set) var watched: Bool?
 
-    /// Finds the fields; throws `.invalidPayload` where the bytes are no such message.
+    /// Finds the fields; throws `.invalidPayload` if the bytes are not a valid message.
     init(_ payload: RawSpan) throws(ModelError) {
         var id: WireField?
         var fields = WireFields(payload)
         while let field = fields.next() {
-            // Numbers as in schema/tapedeck/video/v1/videos.proto.
+            // The field numbers are defined in schema/tapedeck/video/v1/videos.proto.
             switch field.number {
             case 1: id = field
             case 3: title = field
@@ -44,7 +44,7 @@ struct BroadcastWire {
 }
 
 extension RawSpan {
-    /// A copy of a length-delimited field's bytes, behind `prefix`.
+    /// Returns `prefix` followed by the bytes of a length-delimited field.
     func bytes(_ field: WireField, after prefix: [UInt8] = []) -> [UInt8] {
         var copy: [UInt8] = []
         copy.reserveCapacity(prefix.count + field.count)
@@ -53,7 +53,7 @@ extension RawSpan {
         return copy
     }
 
-    /// Appends a length-delimited field's bytes.
+    /// Appends the bytes of a length-delimited field.
     func append(_ field: WireField, to bytes: inout [UInt8]) {
         withUnsafeBytes {
             bytes.append(

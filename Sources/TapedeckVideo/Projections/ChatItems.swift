@@ -19,7 +19,7 @@ enum ChatItems {
         return RowKey(bytes)
     }
 
-    /// Where a message lies in its list: the newest in front.
+    /// Returns the part of an item's name by which messages are sorted, newest first.
     static func place(time: Int64, number: Int64) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendBigEndian(~UInt64(bitPattern: time))
@@ -27,12 +27,12 @@ enum ChatItems {
         return bytes
     }
 
-    /// When a message was said, by its item's name.
+    /// Returns the time of a message from the name of its item.
     static func time(of name: [UInt8]) -> Int64 {
         Int64(bitPattern: ~name[1..<9].bigEndianWord)
     }
 
-    /// Behind all messages of a time and later, and in front of all earlier ones.
+    /// Returns a position after all messages from `time` or later, and before all earlier messages.
     static func end(of time: Int64) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendBigEndian(~UInt64(bitPattern: time))

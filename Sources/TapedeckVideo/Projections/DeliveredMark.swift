@@ -1,7 +1,8 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A toggle on that a remote has taken over: which broadcast holds it, and as of which version.
+/// A remote's confirmation of a toggle on: the broadcast that carries the mark, and the version of
+/// the confirmation.
 struct DeliveredMark: Equatable {
     static let prefix: [UInt8] = [UInt8(ascii: "k")]
     private static let versions: [UInt8] = [UInt8(ascii: "d")]
@@ -11,8 +12,9 @@ struct DeliveredMark: Equatable {
 
     static func name(of intent: [UInt8]) -> RowKey { RowKey(prefix + intent) }
 
-    /// Adds a confirmation to those of a toggle: one a broadcast, of which the least version counts, so
-    /// that the order of arrival does not.
+    /// Adds a confirmation to the encoded confirmations of a toggle.
+    ///
+    /// Only the lowest version for each broadcast is kept, so the order of arrival does not matter.
     static func adding(_ mark: DeliveredMark, to bytes: [UInt8]?) throws -> [UInt8] {
         var marks = try bytes.map(read) ?? []
         if let index = marks.firstIndex(where: { $0.broadcast == mark.broadcast }) {
@@ -25,7 +27,7 @@ struct DeliveredMark: Equatable {
         return encoded(marks)
     }
 
-    /// Remembers with a broadcast what it has taken over.
+    /// Adds a version to the confirmed versions of a broadcast.
     static func note(
         _ mark: DeliveredMark, _ key: inout KeyedState<WatchLater.State>
     ) throws {
@@ -39,7 +41,8 @@ struct DeliveredMark: Equatable {
         key.setItem(name, writer.bytes)
     }
 
-    /// Whether a broadcast's mark as of a version is one that it was given from here.
+    /// Returns whether a toggle was confirmed on a broadcast at a version, so that the mark of that
+    /// version was delivered from here.
     static func isOwn(
         _ broadcast: [UInt8], version: UInt64, _ key: borrowing KeyedState<WatchLater.State>
     ) throws -> Bool {
@@ -52,7 +55,7 @@ struct DeliveredMark: Equatable {
         }
     }
 
-    /// Whether a remote has said, behind a confirmation of a toggle, that the mark is gone.
+    /// Returns whether a remote has withdrawn the mark of a toggle that it had confirmed.
     static func isTakenBack(
         _ toggle: EventID, _ key: borrowing KeyedState<WatchLater.State>
     ) throws -> Bool {
@@ -84,13 +87,14 @@ struct DeliveredMark: Equatable {
         return writer.bytes
     }
 
-    /// Reads an outcome; nil where it is not a confirmation that names a broadcast.
+    /// Reads an outcome; returns nil unless it is a confirmation that names a broadcast and a
+    /// version.
     static func read(_ payload: RawSpan) throws(ModelError) -> (intent: [UInt8], Self)? {
         var (intent, broadcast): (WireField?, WireField?)
         var (kind, version): (UInt64, UInt64) = (0, 0)
         var fields = WireFields(payload)
         while let field = fields.next() {
-            // Numbers as in schema/tapedeck/remote/v1/remote.proto.
+            // The field numbers are defined in schema/tapedeck/remote/v1/remote.proto.
             switch field.number {
             case 2: intent = field
             case 4: kind = field.uint64
@@ -113,9 +117,10 @@ struct DeliveredMark: Equatable {
     private static let confirmed: UInt64 = 2
 }
 
-/// A broadcast that a remote tells as marked to be seen later, and since when.
+/// A watch-later mark that a remote shows on a broadcast.
 package struct RemoteMark: Hashable, Sendable {
     package var broadcast: String
-    /// The version in which the telling began, in Unix milliseconds.
+    /// The version at which the current run of sightings with the mark began, in Unix milliseconds;
+    /// 0 for a mark delivered from here.
     package var time: Int64
 }

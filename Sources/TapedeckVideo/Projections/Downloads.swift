@@ -1,16 +1,17 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Which videos lie on which device's disk, in which blobs.
+/// The videos that each device has downloaded, and the blobs that contain them.
 ///
-/// The newest word on a video counts, for each device by itself, so any order of arrival gives the same
-/// items. Items: `d` video → `Download`, one that is gone included. Table 0 holds what lies on disks, by
-/// device, the oldest first; it is made of the items, so that an event costs what it changes.
+/// Each device's newest report about a video counts, so the order of arrival does not matter.
+/// Items: `d` video → `Download`, which is kept even after the file was removed. Table 0 holds the
+/// downloaded files by device, oldest first. Its rows come from the items, so an event changes only
+/// the rows of its video.
 public struct Downloads: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
-    /// The device of an account that has no more than one.
+    /// The name of the device of an account that has only one.
     public static let defaultDevice = "default"
 
     /// `downloads`.
@@ -19,35 +20,35 @@ public struct Downloads: Projection {
     public var version: Int { 1 }
     /// `device`.
     public var tagKind: String { "device" }
-    /// What was put on disks and taken off them.
+    /// Completed downloads and removals.
     public var eventTypes: [EventType] { [DownloadCompleted.eventType, DownloadRemoved.eventType] }
-    /// Any.
+    /// Any order.
     public var law: FoldLaw { .any }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        Of each video the newest word of the device counts: that it lies on its disk, or \
-        that it is gone.
+        The device's newest report about each video counts: either the video is on its \
+        disk, or it was removed.
         """
     }
-    /// One: what lies on disks.
+    /// One table: the downloaded files.
     public var tables: [String] { ["oldest-first"] }
-    /// Yes.
+    /// True.
     public var itemsYieldRows: Bool { true }
 
-    /// The tag of a device; an empty name stands for the default.
+    /// Returns the tag of a device; an empty name is the default device.
     public static func tag(_ device: String) throws(ModelError) -> Tag {
         try Tag("device", device.isEmpty ? defaultDevice : device)
     }
 
-    /// What a device's disk holds.
+    /// The number and the total size of a device's downloads.
     public struct State: ProjectionState, Equatable {
-        /// How many videos.
+        /// The number of videos.
         var count: UInt64 = 0
-        /// How many bytes they have together.
+        /// The total size of the files, in bytes.
         var bytes: UInt64 = 0
 
-        /// Nothing.
+        /// Creates the state of a device without downloads.
         public init() {}
 
         /// Reads a state's bytes.
@@ -67,12 +68,12 @@ public struct Downloads: Projection {
 
     static func name(of video: String) -> RowKey { RowKey(prefix + Array(video.utf8)) }
 
-    /// The last word on a video.
+    /// A device's newest report about a video.
     struct Download: Equatable {
         var order: FoldOrder
-        /// Unix milliseconds.
+        /// The time in Unix milliseconds.
         var at: Int64
-        /// The SHA-256 of the file; nil where it is gone.
+        /// The SHA-256 of the file; nil if the file was removed.
         var blob: String?
         var bytes: UInt64
 
@@ -103,7 +104,7 @@ public struct Downloads: Projection {
         }
     }
 
-    /// Folds a download, or its removal.
+    /// Folds a completed download or a removal.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         let video: String
         let download: Download
@@ -129,7 +130,7 @@ public struct Downloads: Projection {
         key.state.bytes &+= download.bytes
     }
 
-    /// A row for what lies on a disk.
+    /// Adds a row for a downloaded file.
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
         let download = try Download(decoding: item.value)
         guard download.blob != nil else { return }

@@ -2,13 +2,14 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The episodes, by the time at which they begin and by their shows.
+/// The episodes, by start time and by show.
 ///
-/// Sightings merge as in `ShowCatalogue`. Times are moments, without zones: on which day an episode
-/// is depends on its channel, which a query looks up. Table 0 holds the episodes whose beginning is
-/// known, by (beginning, id); table 1 all of them, by (show, season, number, id).
+/// Sightings merge as in `ShowCatalogue`. Times are independent of time zones. The day of an
+/// episode depends on the zone of its channel, which queries look up. Table 0 holds the episodes
+/// with a known start time, by (start, id). Table 1 holds all episodes, by (show, season, number,
+/// id).
 public struct EpisodeSchedule: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `schedule`.
@@ -19,24 +20,24 @@ public struct EpisodeSchedule: Projection {
     public var tagKind: String { "episode" }
     /// Sightings of episodes.
     public var eventTypes: [EventType] { [EpisodeScheduled.eventType] }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        An episode is the sum of its sightings in the order of their versions: each \
-        field is as the newest one that tells of it has it.
+        An episode is merged from its sightings in the order of their versions: each field \
+        comes from the newest sighting that contains it.
         """
     }
-    /// Two: by beginning, and by show.
+    /// Two tables: by start time, and by show.
     public var tables: [String] { ["by-start", "by-show"] }
 
     static let byStart = 0
     static let byShow = 1
 
-    /// What is known of an episode.
+    /// The known facts about an episode.
     public struct State: ProjectionState, Equatable {
         var episode = EpisodeScheduled()
 
-        /// Nothing.
+        /// Creates the initial state.
         public init() {}
 
         /// Reads a state's bytes.
@@ -53,7 +54,7 @@ public struct EpisodeSchedule: Projection {
         key.state.episode.merge(newer: try event.decode(EpisodeScheduled.self).normalized())
     }
 
-    /// A row by beginning, where that is known, and one by show.
+    /// Adds a row by start time, if it is known, and a row by show.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         let episode = state.episode
         if episode.hasAirstamp {
@@ -93,16 +94,16 @@ extension EpisodeScheduled: Sighting {
         SightingField("summary", \.hasSummary, \.summary) { $0.clearSummary() },
     ]
 
-    // Writing fails only for required fields, which proto3 does not have.
+    // Serialization fails only for missing required fields, which proto3 does not have.
     fileprivate var plainBytes: [UInt8] { (try? serializedBytes()) ?? [] }
 }
 
-/// What a show's list of episodes tells of one.
+/// The fields of an episode in a show's list of episodes.
 struct EpisodeEntry {
     var season: Int64?
     var number: Int64?
     var name: String?
-    /// Unix milliseconds.
+    /// The start time in Unix milliseconds.
     var startsAt: Int64?
 
     init(_ episode: EpisodeScheduled) {

@@ -1,13 +1,13 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The addresses of videos' contents, and which could not be found.
+/// The extracted addresses of video streams, and failed extractions.
 ///
-/// The newest address of a video is kept, and the newest failure if it came behind that address. So any
-/// order of arrival gives the same state. Whether an address is good, or a try is due, depends on the time
-/// of the query.
+/// The newest address of a video is kept, and the newest failure if it came after that address. The
+/// order of arrival therefore does not affect the state. Whether an address is still valid or the
+/// next attempt is due depends on the time of the query.
 public struct ExtractionCache: Projection {
-    /// Makes the projection.
+    /// Creates the projection.
     public init() {}
 
     /// `extractions`.
@@ -16,27 +16,26 @@ public struct ExtractionCache: Projection {
     public var version: Int { 1 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Addresses, and failures.
+    /// Extracted addresses and failed extractions.
     public var eventTypes: [EventType] { [VideoExtracted.eventType, ExtractionFailed.eventType] }
-    /// Any.
+    /// Any order.
     public var law: FoldLaw { .any }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        The newest address counts, and the newest failure where it came behind that \
-        address.
+        The newest address counts, and the newest failure if it came after that address.
         """
     }
-    /// One: the videos whose last try failed, by when the next one is due.
+    /// One table: the videos whose last extraction failed, by the time of the next attempt.
     public var tables: [String] { ["failed"] }
 
-    /// What is known of a video.
+    /// The known facts about a video.
     public struct State: ProjectionState, Equatable {
         var address: Address?
-        /// The last failure, if it came behind the address.
+        /// The last failure, if it came after the address.
         var failure: FailedAttempt?
 
-        /// Nothing.
+        /// Creates the initial state.
         public init() {}
 
         /// Reads a state's bytes.
@@ -58,23 +57,24 @@ public struct ExtractionCache: Projection {
         }
     }
 
-    /// Where a video's content was found.
+    /// An extracted address of a video stream.
     struct Address: Equatable {
         var order: FoldOrder
         var url: [UInt8]
-        /// When it was found, in Unix milliseconds.
+        /// The time at which the address was extracted, in Unix milliseconds.
         var extractedAt: Int64
-        /// When it ceases to be good, in Unix milliseconds; nil where nobody said.
+        /// The time at which the address expires, in Unix milliseconds; nil if unknown.
         var expiresAt: Int64?
 
         init(_ event: borrowing FoldEvent) throws(ModelError) {
             var url: WireField?
             let stamp = Int64(event.stamp.milliseconds)
-            // A device whose clock is ahead does not make an address last.
+            // The event's stamp is the upper bound, so a device whose clock is ahead cannot make an
+            // address last longer.
             (order, extractedAt) = (event.order, stamp)
             var fields = WireFields(event.payload)
             while let field = fields.next() {
-                // Numbers as in schema/tapedeck/video/v1/videos.proto.
+                // The field numbers are defined in schema/tapedeck/video/v1/videos.proto.
                 switch field.number {
                 case 2: url = field
                 case 3:
@@ -106,7 +106,7 @@ public struct ExtractionCache: Projection {
             bytes.add(expiresAt)
         }
 
-        /// Before which moment it is good, in Unix milliseconds.
+        /// Returns the time until which the address is valid, in Unix milliseconds.
         func goodUntil(windowSeconds: Double) -> Int64 {
             expiresAt ?? extractedAt + Int64(windowSeconds * 1_000)
         }
@@ -133,7 +133,7 @@ public struct ExtractionCache: Projection {
             retryAfterSeconds: failed.hasRetryAfterSeconds ? failed.retryAfterSeconds : nil)
     }
 
-    /// A row for a video whose last try failed.
+    /// Adds a row for a video whose last extraction failed.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         guard let failure = state.failure else { return }
         var value = StateWriter()

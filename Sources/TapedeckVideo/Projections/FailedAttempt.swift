@@ -1,15 +1,16 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// An attempt that failed: at what place in the canonical order, why, and when the next one is due.
+/// A failed attempt, with its reason and the time at which the next attempt is due.
 struct FailedAttempt: Equatable {
     var order: FoldOrder
-    /// Unix milliseconds.
+    /// The time in Unix milliseconds.
     var at: Int64
     var reason: String
-    /// Which failure in a row it is, from 1.
+    /// The number of consecutive failures, including this one.
     var attempt: UInt64
-    /// Unix milliseconds; nil where nothing is tried again by itself.
+    /// The time at which the next attempt is due, in Unix milliseconds; nil if there is no
+    /// automatic retry.
     var nextTryAt: Int64?
 
     init(
@@ -38,6 +39,6 @@ struct FailedAttempt: Equatable {
         bytes.add(nextTryAt)
     }
 
-    /// Whether it is time for the next one.
+    /// Returns whether the next attempt is due.
     func isDue(at now: UTCTime) -> Bool { nextTryAt.map { $0 <= now.milliseconds } ?? false }
 }

@@ -1,58 +1,62 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Who follows whom: of each user those who follow, or those who are followed.
+/// The followers of each user, or the users that each user follows.
 ///
-/// An edge is as the user of this store wants it to be, until a remote has confirmed that or the user has given
-/// it up; then, and wherever the user wants nothing, it is as the remote showed it last.
+/// The user's last toggle determines whether an edge exists, until the user drops the toggle, or
+/// until a remote confirms it and the edge is sighted again. After that, and for edges without a
+/// toggle, the newest sighting determines whether the edge exists.
 ///
-/// Items: `e` user → the edge with that user: `Edge`; `f` user → user: an edge that is listed, by the user's
-/// number; `i` event-id → the user whose edge a toggle is of. Outcomes as `OutcomeItems` says.
+/// Items: `e` user → `Edge`: the edge to that user; `f` user → user: an existing edge, sorted by
+/// the number of the user; and `i` event-id → the user whose edge a toggle changes. Outcomes are
+/// stored as described in `OutcomeItems`.
 public struct FollowList: Projection {
-    /// Which end of the edges the keys are.
+    /// The end of an edge that serves as the key.
     public enum Direction: Sendable {
-        /// The keys are followed; listed is who follows them.
+        /// The key is the followed user, and its followers are listed.
         case followers
-        /// The keys follow; listed is whom they follow.
+        /// The key is the follower, and the users that it follows are listed.
         case following
     }
 
-    /// Which end of the edges the keys are.
+    /// The end of an edge that serves as the key.
     public let direction: Direction
 
-    /// Makes the projection.
+    /// Creates the projection.
     public init(_ direction: Direction) { self.direction = direction }
 
     /// `followers` or `following`.
     public var name: String { direction == .followers ? "followers" : "following" }
     /// 1.
     public var version: Int { 1 }
-    /// `user`, the one who is followed; or `follower`.
+    /// `user` for followed users, `follower` for followers.
     public var tagKind: String { direction == .followers ? "user" : "follower" }
-    /// What the user wants, what remotes show, and what became of it.
+    /// Toggles, sightings and outcomes.
     public var eventTypes: [EventType] {
         [FollowToggled.eventType, FollowObserved.eventType, IntentOutcome.eventType]
     }
-    /// Any: of toggles, sightings and outcomes of an edge the last of each counts.
+    /// Any order: the last toggle, the last sighting and the last outcome of an edge count.
     public var law: FoldLaw { .any }
-    /// The rule in a sentence.
+    /// The rule in one sentence.
     public var ruleText: String? {
         """
-        Each edge is as the user of this store wants it until a remote has confirmed it \
-        or the user has given it up; otherwise as the remote showed it last.
+        The user's last toggle determines whether an edge exists, until the user drops the \
+        toggle, or a remote confirms it and the edge is sighted again; otherwise the newest \
+        sighting determines it.
         """
     }
-    /// One: how many edges are listed, by the key, so that who shows them hears of a change.
+    /// One table: the number of existing edges by key, so observers of this number are notified of
+    /// changes.
     public var tables: [String] { ["counts"] }
-    /// Edges, and which of them are listed.
+    /// All known edges, and the existing edges.
     public var followedItems: [[UInt8]] { [Edge.prefix, Edge.listedPrefix] }
 
-    /// How many edges of a key are listed.
+    /// The number of existing edges of a key.
     public struct State: ProjectionState, Equatable {
-        /// How many there are.
+        /// The number of existing edges.
         public private(set) var count: UInt64 = 0
 
-        /// None.
+        /// Creates the initial state.
         public init() {}
 
         fileprivate mutating func change(by difference: Int) {
@@ -95,9 +99,10 @@ public struct FollowList: Projection {
         }
     }
 
-    /// The user at the other end of an edge, and whether there is one, of a toggle or a sighting.
+    /// Reads the user at the other end of an edge, and whether the edge exists, from a toggle or a
+    /// sighting.
     private func read(_ payload: RawSpan) throws(ModelError) -> (other: String, isOn: Bool) {
-        // Numbers as in schema/tapedeck/video/v1/answers.proto.
+        // The field numbers are defined in schema/tapedeck/video/v1/answers.proto.
         let end = direction == .followers ? 2 : 1
         var (other, isOn): (String, Bool) = ("", false)
         var fields = WireFields(payload)
@@ -133,7 +138,7 @@ public struct FollowList: Projection {
         key.state.change(by: changed.isOn ? 1 : -1)
     }
 
-    /// A row for a key with edges.
+    /// Adds a row for a key with existing edges.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         guard state.count > 0 else { return }
         var value = StateWriter()
@@ -141,11 +146,11 @@ public struct FollowList: Projection {
         rows.add(table: 0, key: RowKey().text(key.name), value: value.bytes)
     }
 
-    /// What is known of one user's following another.
+    /// The known facts about an edge.
     struct Edge: Equatable {
-        /// What the user of this store wants.
+        /// The last toggle of the user of this store.
         var own: OwnToggle?
-        /// The last sighting, and whether it showed the edge.
+        /// The order of the last sighting, and whether it showed the edge.
         var shownOrder: FoldOrder?
         var isShown = false
 
@@ -154,7 +159,7 @@ public struct FollowList: Projection {
         var isOn: Bool {
             guard let own else { return isShown }
             if own.isWanted { return own.isOn }
-            // Confirmed, and not seen since: it is as it was wanted.
+            // A confirmed toggle counts until the edge is sighted after the confirmation.
             if let outcome = own.outcome, outcome.kind == .confirmed {
                 let seen = shownOrder?.observedVersion ?? 0
                 return seen > outcome.order.activityMilliseconds ? isShown : own.isOn

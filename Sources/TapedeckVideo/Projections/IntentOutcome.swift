@@ -1,12 +1,13 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// What became of an intent, as far as lists show it: a remote took or refused it, the user wants it again, or
-/// no longer.
+/// The outcome of an intent, such as its confirmation or refusal by a remote.
 ///
-/// What else outcomes tell is the outbox's affair.
+/// It contains the fields of an `OutcomeRecorded` event that lists show. The outbox reads the other
+/// fields.
 struct IntentOutcome: Equatable {
-    /// What tells of it; `schema/tapedeck/remote/v1/remote.proto` has its payload.
+    /// The type of the events that report outcomes; their payload is defined in
+    /// `schema/tapedeck/remote/v1/remote.proto`.
     static let eventType: EventType = "OutcomeRecorded"
 
     /// The numbers of `OutcomeRecorded.Kind`.
@@ -22,13 +23,15 @@ struct IntentOutcome: Equatable {
 
     var order: FoldOrder
     var kind: Kind
-    /// Why, for programs.
+    /// The reason, for programs.
     var code: String
-    /// Why, for people.
+    /// The reason, for people.
     var message: String
 
-    /// Reads an outcome of `BirdTube` that its lists show; nil where it is of another kind, or of another
-    /// system: intents of other types have the same tags, and what became of those is nothing to keep.
+    /// Reads an outcome from `BirdTube`; returns nil if lists do not show its kind, or if it comes
+    /// from another system.
+    ///
+    /// Intents of other types have the same tags, and their outcomes are not needed.
     static func read(
         _ payload: RawSpan, order: FoldOrder
     ) throws(ModelError) -> (intent: [UInt8], IntentOutcome)? {
@@ -39,9 +42,9 @@ struct IntentOutcome: Equatable {
         }
     }
 
-    /// Reads an outcome; nil where it is of no known kind, or of another system.
+    /// Reads an outcome; returns nil if its kind is unknown, or if it comes from another system.
     ///
-    /// - Parameter system: the system that may tell; nil for any.
+    /// - Parameter system: The system whose outcomes are read; nil for all systems.
     static func read(
         _ payload: RawSpan, order: FoldOrder, of system: String?
     ) throws(ModelError) -> (intent: [UInt8], IntentOutcome)? {
@@ -50,7 +53,7 @@ struct IntentOutcome: Equatable {
         var kind: UInt64 = 0
         var fields = WireFields(payload)
         while let field = fields.next() {
-            // Numbers as in schema/tapedeck/remote/v1/remote.proto.
+            // The field numbers are defined in schema/tapedeck/remote/v1/remote.proto.
             switch field.number {
             case 1:
                 if let system { isOfSystem = payload.bytes(field) == Array(system.utf8) }
@@ -83,7 +86,7 @@ struct IntentOutcome: Equatable {
         self = try StateReader.read(bytes) { (reader) throws(ModelError) in
             let order = try reader.foldOrder()
             guard let kind = Kind(rawValue: try reader.uint64()) else {
-                throw ModelError(.damaged, "an outcome is of no known kind")
+                throw ModelError(.damaged, "an outcome has an unknown kind")
             }
             return IntentOutcome(
                 order: order, kind: kind, code: try reader.string(), message: try reader.string())

@@ -1,12 +1,12 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// The marks of a video that no clear has taken, as items; see `WatchLater`.
+/// The items for the marks of a video; see `WatchLater`.
 enum Marks {
     static let toggle: [UInt8] = [UInt8(ascii: "m")]
     static let observed: [UInt8] = [UInt8(ascii: "p")]
-    /// Marks that a remote tells now, whether a clear has taken them here or not: those that were set there,
-    /// and those that it was given from here.
+    /// The marks that a remote currently shows, even if a clear removed them here: `told` for marks
+    /// set on the remote, `ownTold` for marks delivered from here.
     static let told: [UInt8] = [UInt8(ascii: "t")]
     static let ownTold: [UInt8] = [UInt8(ascii: "x")]
     static let broadcast: [UInt8] = [UInt8(ascii: "b")]
@@ -22,7 +22,7 @@ enum Marks {
         BroadcastItems.name(told, BroadcastPlace(time: time, id: id))
     }
 
-    /// What the sightings of a broadcast tell of its mark; nil where none does.
+    /// Returns the current run of a broadcast's sightings; nil if no sighting reports a mark.
     static func run(
         of broadcast: [UInt8], _ key: borrowing KeyedState<WatchLater.State>
     ) throws(ModelError) -> ObservedRun? {
@@ -30,7 +30,8 @@ enum Marks {
         return try ObservedRun(decoding: bytes)
     }
 
-    /// Notes that a broadcast's run of tellings begins at another time, or is another's.
+    /// Updates the items of a broadcast if its run begins at another time, or if a toggle delivered
+    /// from here turns out to have started the run.
     static func retell(
         _ id: [UInt8], from old: Int64?, to new: Int64?,
         _ key: inout KeyedState<WatchLater.State>
@@ -53,8 +54,10 @@ enum Marks {
         refresh(&key)
     }
 
-    /// The place of an observed mark among activity: before all activity of its millisecond, so
-    /// that a clear of the same millisecond takes it.
+    /// Returns the order of an observed mark relative to activity.
+    ///
+    /// The mark precedes all activity of its millisecond, so a clear in the same millisecond
+    /// removes it.
     static func instant(_ time: Int64) -> FoldOrder {
         let milliseconds = UInt64(clamping: time)
         return FoldOrder(
@@ -62,9 +65,9 @@ enum Marks {
             id: EventID(origin: OriginID(high: 0, low: 0), sequence: 0))
     }
 
-    /// Takes away all marks before `order`, unless a later clear already did.
+    /// Removes all marks before `order`, unless a later clear has already removed them.
     ///
-    /// - Parameter event: the toggle off, or the report that crossed.
+    /// - Parameter event: The toggle off, or the report that crossed.
     static func clear(
         before order: FoldOrder, by event: EventID, isCrossing: Bool,
         _ key: inout KeyedState<WatchLater.State>
@@ -80,10 +83,11 @@ enum Marks {
         refresh(&key)
     }
 
-    /// Takes away the marks of toggles that a remote confirmed and has taken back since.
+    /// Removes the marks of toggles that a remote confirmed and has since withdrawn.
     static func takeBack(_ key: inout KeyedState<WatchLater.State>) throws {
         guard key.firstItem(prefix: RowKey(DeliveredMark.prefix)) != nil else { return }
-        // A run of toggles has one mark each; there are few, and only the confirmed ones can go.
+        // Each toggle has one mark. There are few of them, and only the marks of confirmed toggles
+        // can be withdrawn.
         var kept: [(name: [UInt8], value: [UInt8])] = []
         while let mark = key.firstItem(prefix: RowKey(toggle)) {
             key.removeItem(RowKey(mark.name))
@@ -95,17 +99,18 @@ enum Marks {
         for mark in kept { key.setItem(RowKey(mark.name), mark.value) }
     }
 
-    /// Sets `since` to the earliest mark that is left.
+    /// Sets `since` to the time of the earliest remaining mark.
     static func refresh(_ key: inout KeyedState<WatchLater.State>) {
         let toggled = firstToggle(key).map { Int64($0.activityMilliseconds) }
         let observed = firstObserved(key)?.time
         key.state.since = [toggled, observed].compactMap { $0 }.min()
     }
 
-    /// Whether the video is on the list at `order`, which is behind all toggles folded so far.
+    /// Returns whether the video is on the list at `order`, which must be after all toggles folded
+    /// so far.
     static func isMarked(at order: FoldOrder, _ key: borrowing KeyedState<WatchLater.State>) -> Bool
     {
-        // Observations fold before all activity, so their marks may lie ahead of it.
+        // Sightings fold before all activity, so their marks may be later than `order`.
         firstToggle(key) != nil || firstObserved(key).map { instant($0.time) < order } ?? false
     }
 
@@ -122,18 +127,18 @@ enum Marks {
     }
 }
 
-/// What the sightings of one broadcast tell of its mark: the run of tellings that goes on now.
+/// The current run of sightings that show a broadcast as marked.
 ///
-/// In the order of the sightings: `fall` is the last that tells of no mark, `begin` the first
-/// behind it that tells of one, `end` the last that does. All three are the same in whatever order
-/// the sightings come, as long as no fall lies between `begin` and `end`; then the run has to be
-/// counted anew.
+/// In the order of the sightings, `fall` is the last sighting without a mark, `begin` is the first
+/// sighting with a mark after `fall`, and `end` is the last sighting with a mark. The order of
+/// arrival does not affect them, except if a sighting without a mark arrives late and is between
+/// `begin` and `end`. The run must then be recomputed.
 struct ObservedRun: Equatable {
     private(set) var fall: FoldOrder?
     private(set) var begin: Beginning?
     private(set) var end: FoldOrder?
 
-    /// The sighting in which a run begins, and its version as Unix milliseconds.
+    /// The order of the first sighting in a run, and its version in Unix milliseconds.
     struct Beginning: Equatable {
         var order: FoldOrder
         var time: Int64
@@ -141,7 +146,7 @@ struct ObservedRun: Equatable {
 
     init() {}
 
-    /// Adds a sighting; false where the run has to be counted anew.
+    /// Adds a sighting; returns false if the run must be recomputed.
     mutating func add(_ isMarked: Bool, at order: FoldOrder, time: Int64) -> Bool {
         if let fall, order <= fall { return true }
         guard isMarked else {
@@ -188,7 +193,7 @@ struct ObservedRun: Equatable {
 }
 
 extension FoldOrder {
-    /// The bytes of the order; byte order is fold order.
+    /// The bytes of the order, which sort in fold order.
     var item: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(FoldOrder.encodedCount)
@@ -201,12 +206,12 @@ extension FoldOrder {
         self = bytes.withUnsafeBytes { FoldOrder(decoding: $0) }
     }
 
-    /// The version of an observation.
+    /// The version in the order of an observation.
     var observedVersion: UInt64 { item[1..<9].reduce(0) { $0 << 8 | UInt64($1) } }
 
-    /// The milliseconds of an activity's stamp.
+    /// The time in the stamp of an activity, in Unix milliseconds.
     var activityMilliseconds: UInt64 {
-        // Bytes 1 to 8 hold the stamp, of which the upper 48 bits are milliseconds.
+        // Bytes 1 to 8 contain the stamp, whose upper 48 bits are the milliseconds.
         item[1..<7].reduce(0) { $0 << 8 | UInt64($1) }
     }
 }

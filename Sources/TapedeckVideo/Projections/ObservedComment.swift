@@ -10,12 +10,12 @@ internal import TapedeckProjections
 /// | `l` stamp event-id | a comment posted here that no remote has shown yet: `PostedComment` |
 /// | `o` time comment-id | a comment that a remote shows: `ObservedComment` |
 /// | `n` comment-id | the time in the name of the comment's `o` item |
-/// | `q` event-id | when a comment that a remote shows was posted here; empty if unknown |
+/// | `q` event-id | the time at which a comment shown by a remote was posted here; empty if unknown |
 ///
-/// A comment that was posted here and that a remote shows counts once and is stored in `o` only. In
-/// canonical order, sightings precede activity. A sighting of a comment posted here therefore
-/// requests a refold if it arrives after a posted comment, and folds never need to find a comment
-/// by its event.
+/// A comment that was posted here and is shown by a remote counts once and is stored only in `o`.
+/// In canonical order, sightings precede activity. If a sighting of a comment posted here arrives
+/// after any posted comment, it requests a refold. Folds therefore never need to find a comment by
+/// its event.
 protocol CommentedState: ProjectionState {
     /// The number of comments posted here that no remote has shown.
     var posted: UInt64 { get set }
@@ -87,8 +87,9 @@ enum CommentItems {
     static func pointer(_ id: [UInt8]) -> RowKey { RowKey(pointer + id) }
     static func echo(of event: [UInt8]) -> RowKey { RowKey(echo + event) }
 
-    /// Returns a name that sorts by time, then by number: ids count upwards at remotes that report
-    /// no times.
+    /// Returns a name that sorts by time, then by number.
+    ///
+    /// Remotes that report no times assign ascending numbers.
     static func name(_ time: Int64, _ id: [UInt8]) -> RowKey {
         BroadcastItems.name(observed, BroadcastPlace(time: time, id: NaturalID.ordered(id)))
     }
@@ -99,11 +100,11 @@ enum NaturalID {
     /// Returns bytes that sort like the ids: `whale:7` before `whale:12`.
     static func ordered(_ id: [UInt8]) -> [UInt8] {
         let digits = digits(id)
-        // No digit has a byte of 127 or more, so `id` can find this byte again.
+        // The bytes of digits are less than 127, so `id` can find this byte again.
         return id.dropLast(digits.count) + [UInt8(clamping: 127 + digits.count)] + digits
     }
 
-    /// Returns the id from which `ordered` made these bytes.
+    /// Returns the id that `ordered` converted to these bytes.
     static func id(_ ordered: [UInt8]) -> [UInt8] {
         let place = ordered.count - 1 - digits(ordered).count
         guard place >= 0 else { return ordered }
@@ -129,7 +130,7 @@ enum NaturalID {
 
 /// A comment as remotes show it: each field comes from the newest sighting that has it.
 struct ObservedComment {
-    /// The value of a field, and the order of the sighting it comes from.
+    /// The value of a field, and the order of the sighting that it comes from.
     struct Field {
         var order: FoldOrder
         var value: [UInt8]
@@ -153,7 +154,7 @@ struct ObservedComment {
         var time: Int64?
         var fields = WireFields(payload)
         while let field = fields.next() {
-            // Numbers as in schema/tapedeck/video/v1/videos.proto.
+            // The field numbers are defined in schema/tapedeck/video/v1/videos.proto.
             switch field.number {
             case 1: id = field
             case 4: text = field

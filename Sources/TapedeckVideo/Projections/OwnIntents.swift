@@ -1,16 +1,16 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// The user's intents under a key that wait until a remote shows their result.
+/// The user's intents under a key that are waiting for a remote to show their result.
 ///
-/// They are items and share the key with other items:
+/// The intents are items and share the key with other items:
 ///
 /// | name | value |
 /// |---|---|
 /// | `i` event-id | the intent: `OwnIntent` |
-/// | `s` order | the event id of a waiting intent: no remote shows it, and it is not dropped |
+/// | `s` order | the event id of a waiting intent, neither shown by a remote nor dropped |
 /// | `o` event-id | the last `IntentOutcome` of the intent, other than a confirmation |
-/// | `q` event-id | empty; a remote shows the result of the intent |
+/// | `q` event-id | empty: a remote shows the result of the intent |
 ///
 /// Each name contains the event id or the order of one intent. The order of arrival therefore does
 /// not matter, and each update costs a few lookups, regardless of the number of intents.
@@ -41,7 +41,7 @@ extension KeyedState {
 
     /// Adds an outcome; returns the change in the number of waiting intents.
     mutating func addOutcome(_ event: borrowing FoldEvent) throws(ModelError) -> Int {
-        // A confirmed intent waits for its sighting.
+        // A confirmation changes nothing, because the intent waits until a remote shows its result.
         guard let (intent, outcome) = try IntentOutcome.read(event.payload, order: event.order),
             outcome.kind != .confirmed
         else { return 0 }

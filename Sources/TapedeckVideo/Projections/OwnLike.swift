@@ -9,7 +9,7 @@ struct OwnLike: Equatable {
     var isOn: Bool
     /// The time of the toggle, in Unix milliseconds.
     var at: Int64
-    /// The time at which a remote first confirmed it, in Unix milliseconds.
+    /// The time at which a remote first confirmed the toggle, in Unix milliseconds.
     var confirmedAt: Int64?
 
     init(order: FoldOrder, event: [UInt8], isOn: Bool, at: Int64, confirmedAt: Int64?) {

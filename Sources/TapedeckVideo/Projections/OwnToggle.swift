@@ -22,7 +22,7 @@ struct OwnToggle: Equatable {
     static func isLiked(_ payload: RawSpan) throws(ModelError) -> Bool {
         var isOn = false
         var fields = WireFields(payload)
-        // The number as in schema/tapedeck/video/v1/videos.proto.
+        // The field number is defined in schema/tapedeck/video/v1/videos.proto.
         while let field = fields.next() { if field.number == 3 { isOn = field.uint64 != 0 } }
         guard !fields.isMalformed else {
             throw ModelError(.invalidPayload, "a payload is not a LikeToggled")
@@ -30,7 +30,7 @@ struct OwnToggle: Equatable {
         return isOn
     }
 
-    /// The event id, as outcomes refer to it.
+    /// The event id, in the form that outcomes use.
     var intent: [UInt8] { Array(event.description.utf8) }
 
     /// Whether the toggle is unsettled: neither confirmed by the remote nor dropped by the user.

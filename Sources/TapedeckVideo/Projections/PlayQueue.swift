@@ -3,19 +3,19 @@ public import TapedeckProjections
 
 /// The play queues, each an ordered list of videos.
 ///
-/// A queue contains each video at most once. Events fold in canonical order, each applied to the
-/// queue as it then is, so devices that change a queue at the same time end up with the same queue.
-/// Appending a video that is already in the queue does not move it. Queueing a video as next moves
-/// it after the video that the event names, or to the front if that video is not in the queue.
+/// A queue contains each video at most once. Events fold in canonical order, so devices that change
+/// a queue at the same time end up with the same queue. Appending a video that is already in the
+/// queue does not move it. `VideoQueuedNext` places a video after the video named by the event, or
+/// at the front if the named video is not in the queue.
 ///
 /// | item | value |
 /// |---|---|
 /// | `e` video | `QueueEntry`: its neighbours and its place |
 ///
-/// Places are numbers with gaps between them; a video that moves between two others takes the
-/// middle. When a gap is used up, all places are reassigned, at most once in `log2(gap)` moves to
-/// the same spot. Table 0 holds the entries of all queues by place. Its rows come from the items,
-/// so an event costs only as much as it changes.
+/// Places are numbers with gaps between them. A video that moves between two others is placed
+/// halfway between them. When a gap is used up, all places are reassigned, at most once every
+/// `log2(gap)` moves to the same spot. Table 0 holds the entries of all queues by place. Its rows
+/// come from the items, so an event changes only the rows of the entries that it changes.
 public struct PlayQueue: Projection {
     /// Creates the projection.
     public init() {}
@@ -31,7 +31,7 @@ public struct PlayQueue: Projection {
     public var version: Int { 1 }
     /// `queue`.
     public var tagKind: String { "queue" }
-    /// The changes of a queue.
+    /// Changes to queues.
     public var eventTypes: [EventType] {
         [
             VideoQueued.eventType, VideoQueuedNext.eventType, VideoUnqueued.eventType,
@@ -55,7 +55,7 @@ public struct PlayQueue: Projection {
         try Tag("queue", name.isEmpty ? defaultName : name)
     }
 
-    /// The first and last video of a queue, and the number of its videos.
+    /// The first and the last video of a queue, and the number of videos.
     public struct State: ProjectionState, Equatable {
         /// The keys of the first and the last video; nil if the queue is empty.
         var head: String?
@@ -80,7 +80,7 @@ public struct PlayQueue: Projection {
         }
     }
 
-    /// Folds a change.
+    /// Folds a change to a queue.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         let at = Int64(event.stamp.milliseconds)
         switch event.typeIndex {

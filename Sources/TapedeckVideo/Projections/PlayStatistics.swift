@@ -1,20 +1,20 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The amount of playing, watching, finishing and sharing, by video and quarter of an hour.
+/// The plays, watched time, completions and shares of each video, by quarter of an hour.
 ///
-/// - - A **play** is a viewing; it counts at its first report.
-/// - - **Watched** time is the distance that a viewing advances from one report to the next. An
+/// - A **play** is a viewing. It counts at its first report.
+/// - **Watched** time is the distance that a viewing advances from one report to the next. An
 ///   advance that would need more than twice the normal speed is a skip and does not count. The
-///   time counts in the quarter of the later report. `VideoWatched` covers the same time again, so
+///   time counts in the quarter of the later report. `VideoWatched` reports the same time again, so
 ///   each quarter counts the larger of the two sums.
-/// - - A **completion** is the first report of a viewing at the end, as defined by `Playback`, or a
-///   complete `VideoWatched`; each quarter counts the larger number.
-/// - - A **share** is one destination.
+/// - A **completion** is the first report of a viewing at the end, as defined by `Playback`, or a
+///   complete `VideoWatched`. Each quarter counts the larger of the two numbers.
+/// - A **share** counts once for each destination.
 ///
-/// Quarters of an hour add up to days in every time zone; a quarter without any of these has no
-/// row. Positions count in whole milliseconds, so the sums do not depend on how often a player
-/// reports, and reports that `PlaybackCoalescing` omits change nothing.
+/// Quarters of an hour add up to days in every time zone. A quarter without any of these events has
+/// no row. Positions are rounded to whole milliseconds, so the sums do not depend on how often a
+/// player reports, and they stay the same if `PlaybackCoalescing` omits reports.
 ///
 /// Items: `v` viewing → its last report; `q` quarter → `Figures`. Table 0 holds the quarters,
 /// earliest first. Its rows come from the items.
@@ -32,7 +32,7 @@ public struct PlayStatistics: Projection {
     public var eventTypes: [EventType] {
         [PlaybackProgressed.eventType, VideoWatched.eventType, VideoShared.eventType]
     }
-    /// Canonical: the advance of a viewing depends on the previous report.
+    /// Canonical order: the advance of a viewing depends on the previous report.
     public var law: FoldLaw { .canonical }
     /// True: `PlaybackCompaction` removes only events that change no figure.
     public var foldsCompacted: Bool { true }

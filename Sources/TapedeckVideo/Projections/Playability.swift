@@ -3,14 +3,15 @@ public import TapedeckProjections
 
 /// Whether videos can be played, according to checks and remotes.
 ///
-/// The last conclusive check is the verdict. A failed check says nothing about the video: it does
-/// not remove a verdict, and a later verdict replaces it. Remotes report times
-/// (`RemoteUnplayability`), which are stored as reported because their meaning depends on the time
-/// of the query.
+/// The last conclusive check is the verdict. A failed check says nothing about the video, so it
+/// does not replace the verdict. The next conclusive check removes the failure. The times reported
+/// by remotes (`RemoteUnplayability`) are stored unchanged, because their meaning depends on the
+/// time of the query.
 ///
-/// Each field is a newest value, or the first or last of several times, so the order of arrival
-/// does not matter. Rows of tables 0 and 2 are sorted by the time at which the state begins, rows
-/// of table 1 by the time at which it ends, so the state at any time is a range of each table.
+/// Each field is the newest value, or the earliest or latest of several times, so the order of
+/// arrival does not matter. Rows of tables 0 and 2 are sorted by the time at which the state
+/// begins, rows of table 1 by the time at which it ends. The videos in a state at any given time
+/// are therefore a range of its table.
 public struct Playability: Projection {
     /// Creates the projection.
     public init() {}
@@ -50,7 +51,8 @@ public struct Playability: Projection {
         /// The time at which users first reported to a remote that the video cannot be played, in
         /// Unix milliseconds.
         var firstUnplayableAt: Int64?
-        /// The time at which users last reported it, in Unix milliseconds.
+        /// The time at which users last reported to a remote that the video cannot be played, in
+        /// Unix milliseconds.
         var lastUnplayableAt: Int64?
 
         /// Creates the initial state.
@@ -120,7 +122,7 @@ public struct Playability: Projection {
         }
     }
 
-    /// Adds a row for each list that contains the video now or at some other time.
+    /// Adds a row to each table that lists the video now or at some other time.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         var value = StateWriter()
         state.encode(into: &value)
@@ -162,7 +164,7 @@ public struct Playability: Projection {
         var (first, last): (Int64?, Int64?)
         var fields = WireFields(event.payload)
         while let field = fields.next() {
-            // Numbers as in schema/tapedeck/video/v1/videos.proto.
+            // The field numbers are defined in schema/tapedeck/video/v1/videos.proto.
             switch field.number {
             case 9: first = fields.milliseconds(field).clamped(to: Timestamps.recorded)
             case 10: last = fields.milliseconds(field).clamped(to: Timestamps.recorded)

@@ -5,11 +5,11 @@ public import TapedeckProjections
 ///
 /// The last report of any player in canonical order counts, not the furthest position: rewinding a
 /// video moves its position back, and restarting a finished video puts it in progress again. A
-/// report within `endSeconds` of the duration that it contains finishes the video.
+/// report finishes the video if its position is at most `endSeconds` before the end.
 ///
-/// Each field is a newest value or a sum, so the order of arrival does not affect the state. Most
-/// reports of the latest viewing need no item. Items: `v` viewing → whether it has finished. Table
-/// 0 holds the videos that were started and not finished.
+/// Each field is the newest value or a sum, so the order of arrival does not affect the state. Most
+/// reports of the latest viewing access no item. Items: `v` viewing → whether it has finished.
+/// Table 0 holds the videos that were started and not finished.
 public struct Playback: Projection {
     /// Creates the projection.
     public init() {}
@@ -37,7 +37,7 @@ public struct Playback: Projection {
     /// One table: the videos in progress.
     public var tables: [String] { ["in-progress"] }
 
-    /// True: no row says that a video was finished.
+    /// True: no row shows that a video was finished.
     public var statesAreFollowed: Bool { true }
 
     static let viewing: [UInt8] = [UInt8(ascii: "v")]
@@ -107,7 +107,7 @@ public struct Playback: Projection {
         var order: FoldOrder
         /// The time in Unix milliseconds.
         var at: Int64
-        /// The viewing; empty for `VideoWatched`, which has none.
+        /// The viewing; empty for `VideoWatched`, which names no viewing.
         var viewing: [UInt8]
         var positionSeconds: Double
         var isFinish: Bool

@@ -1,7 +1,8 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// The content of a `CommentPosted`, stored as an item of the video or answer that it is about.
+/// The content of a `CommentPosted`, stored as an item of the video or answer that the comment is
+/// about.
 struct PostedComment {
     let author: [UInt8]?
     let text: [UInt8]
@@ -12,7 +13,7 @@ struct PostedComment {
         var text: WireField?
         var fields = WireFields(payload)
         while let field = fields.next() {
-            // Numbers as in schema/tapedeck/video/v1/videos.proto.
+            // The field numbers are defined in schema/tapedeck/video/v1/videos.proto.
             if field.number == 3 { text = field }
             if field.number == 4 { author = field }
         }
@@ -25,8 +26,7 @@ struct PostedComment {
 
     /// Returns the name of the item.
     ///
-    /// It sorts like activity: by the stamp at which the comment was posted, then by the origin and
-    /// sequence of the event.
+    /// Names sort like activity: by the stamp of the event, then by its origin and sequence number.
     static func itemName(_ event: borrowing FoldEvent) -> RowKey {
         var id: [UInt8] = []
         id.appendBigEndian(event.stamp.counter)
@@ -36,7 +36,7 @@ struct PostedComment {
             BroadcastPlace(time: Int64(event.stamp.milliseconds), id: id))
     }
 
-    /// Returns the id of the event from the part of a name that follows its time.
+    /// Returns the id of the event from the part of a name that follows the time.
     static func id(_ place: some Collection<UInt8>) -> [UInt8] {
         NaturalID.id(Array(place.dropFirst(MemoryLayout<UInt16>.size)))
     }

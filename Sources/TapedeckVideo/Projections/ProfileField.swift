@@ -5,7 +5,8 @@ internal import TapedeckProjections
 enum ProfileField: String, CaseIterable {
     case username, firstName, lastName, imageUrl, email, about
 
-    /// Returns the value that an edit sets; nil if it leaves the field unchanged or removes it.
+    /// Returns the value that an edit sets; nil if the edit leaves the field unchanged or removes
+    /// it.
     func written(by edit: ProfileEdited) -> String? {
         switch self {
         case .username: edit.hasUsername ? edit.username : nil
@@ -17,7 +18,7 @@ enum ProfileField: String, CaseIterable {
         }
     }
 
-    /// Returns the value in a profile observed at a remote.
+    /// Returns the value in a profile observed on a remote.
     func shown(by profile: UserObserved) -> String? {
         switch self {
         case .username: profile.hasUsername ? profile.username : nil
@@ -74,9 +75,9 @@ struct ProfileEdit: Equatable {
     var value: String?
 }
 
-/// A displayed profile: the values from remotes, some of them replaced by later edits of the user.
+/// A displayed profile: the values from remotes, some of them replaced by the user's later edits.
 struct ShownProfile: Equatable {
-    /// The fields that remotes have too.
+    /// The fields that remotes also have.
     var user: UserObserved
     /// The user's description of themselves.
     var about: String?

@@ -16,7 +16,7 @@ struct ProgressWire {
         var (position, duration) = (0.0, 0.0)
         var fields = WireFields(payload)
         while let field = fields.next() {
-            // Numbers as in schema/tapedeck/video/v1/videos.proto.
+            // The field numbers are defined in schema/tapedeck/video/v1/videos.proto.
             switch field.number {
             case 2: viewing = field
             case 3: position = field.double

@@ -7,7 +7,7 @@ public import TapedeckProjections
 /// A question is pending until it has an answer that can be watched. Answers to it are recorded in
 /// segments (`AnswerRecording`), merged and submitted. All of this is stored under the question,
 /// since an answer has no id until a remote shows it. Remotes report no times, so lists are sorted
-/// by the number of the question, greatest first. Questions that were asked here and that no remote
+/// by the number of the question, highest first. Questions that were asked here and that no remote
 /// has shown are in `UserList`, since they have no number yet.
 public struct QuestionList: Projection {
     /// Creates the projection.
@@ -31,13 +31,13 @@ public struct QuestionList: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        A question is as its newest sighting shows it, and it is answered once an answer to it was \
-        shown or uploaded; until then, the answer recorded here determines its progress.
+        The newest sighting of a question counts, and the question is answered once an answer to \
+        it was shown or uploaded; until then, the answer recorded here determines its progress.
         """
     }
-    /// Five tables: all questions, questions by receiver, the pending questions of each, and
-    /// answers that cannot be watched yet, which are the recordings in progress and the last
-    /// submitted answer.
+    /// Five tables: all questions, all questions by receiver, pending questions, pending questions
+    /// by receiver, and answers that cannot be watched yet (recordings in progress and the last
+    /// submitted answer).
     public var tables: [String] {
         ["newest-first", "by-receiver", "pending", "pending-by-receiver", "recorded"]
     }
@@ -55,14 +55,13 @@ public struct QuestionList: Projection {
     public struct State: ProjectionState, Equatable {
         /// The merged sightings of the question; its `question` is empty until a remote shows it.
         var question = QuestionObserved()
-        /// The id of its answer, once there is one.
+        /// The id of the question's answer; nil if there is none.
         var answer: String?
         /// The last answer recorded here, and the event that recorded it.
         var recorded: RecordedAnswer?
-        /// The outcomes of submitted answers, by their events.
+        /// The last outcome of each submitted answer.
         private(set) var outcomes: [AnswerOutcome] = []
-        /// The recordings that are in progress or have ended, in the order in which they were
-        /// started.
+        /// All recordings, including ended ones, in the order in which they were started.
         private(set) var recordings: [AnswerRecording] = []
 
         /// Creates the initial state.
@@ -81,10 +80,10 @@ public struct QuestionList: Projection {
         /// The last recorded answer, unless the user has dropped it.
         var handedIn: RecordedAnswer? { outcome?.kind == .dropped ? nil : recorded }
 
-        /// Whether a submitted answer may still be shown.
+        /// Whether remotes may still show the submitted answer.
         var isAnswering: Bool { handedIn != nil && outcome?.kind != .refused }
 
-        /// Returns the recording with a name, if it is in progress.
+        /// Returns the recording in progress with the given name; nil if there is none.
         func recording(_ name: String) -> AnswerRecording? {
             recordings.first { $0.name == name && !$0.hasEnded }
         }
@@ -145,7 +144,7 @@ public struct QuestionList: Projection {
         }
     }
 
-    /// Folds a sighting, a report, an outcome, or a change of a recording.
+    /// Folds a sighting, an upload, an outcome, or a change to a recording.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0:
@@ -159,12 +158,13 @@ public struct QuestionList: Projection {
                 key.state.answer = try event.decode(AnswerUploaded.self).normalized().answer
             }
         case 3:
-            // Not normalized: an older program accepted answers of exactly the maximum duration.
+            // Do not normalize, because an older program accepted answers of exactly the maximum
+            // duration.
             let recorded = try event.decode(AnswerRecorded.self)
             key.state.recorded = RecordedAnswer(
                 event: event.id, at: Int64(event.stamp.milliseconds), recorded: recorded)
             if recorded.hasRecording {
-                // Segments that arrive later belong to the ended recording too.
+                // Segments that arrive later also belong to the ended recording.
                 key.state.change(recorded.recording, begunAt: 0) { $0.end() }
             }
         case 4:

@@ -1,7 +1,7 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A video in a queue: its neighbours, its place, and when it was placed there.
+/// A video in a queue: its neighbours, its place, and the time at which it was placed there.
 struct QueueEntry: Equatable {
     var previous: String?
     var next: String?
@@ -10,9 +10,10 @@ struct QueueEntry: Equatable {
     var at: Int64
 
     static let prefix: [UInt8] = [UInt8(ascii: "e")]
-    /// The distance between places that are assigned one after another.
+    /// The distance between consecutively assigned places.
     private static let gap: UInt64 = 1 << 32
-    /// The place of the first video in an empty queue: in the middle, leaving room at both ends.
+    /// The place of the first video that is added to an empty queue: the middle of the range,
+    /// leaving room at both ends.
     private static let middle: UInt64 = 1 << 63
 
     init(previous: String?, next: String?, place: UInt64, at: Int64) {
@@ -52,7 +53,7 @@ struct QueueEntry: Equatable {
         return try QueueEntry(decoding: bytes)
     }
 
-    /// Inserts a video that is not in the queue after another video, or at the front.
+    /// Inserts a video after another video, or at the front; the video must not be in the queue.
     static func link(
         _ video: String, behind previous: String?, at: Int64,
         _ key: inout KeyedState<PlayQueue.State>

@@ -1,12 +1,12 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The daily schedule listings: the episodes in each, and the episodes that were removed from it.
+/// The daily schedule listings, with the episodes in each and the episodes removed from it.
 ///
-/// A remote never announces that an episode is cancelled; the episode is only missing from the
-/// listing. The newest response for a listing (networks or web channels, of one country, on one
-/// day) therefore counts, and episodes that only earlier responses contain are gone. Table 0 holds
-/// all listings by day.
+/// A listing covers the networks or the web channels of one country on one day. Remotes never
+/// announce that an episode is cancelled; the episode is only missing from the listing. The newest
+/// response for each listing therefore counts, and episodes that only earlier responses contain are
+/// gone. Table 0 holds all listings by day.
 public struct ScheduleListings: Projection {
     /// Creates the projection.
     public init() {}
@@ -33,7 +33,7 @@ public struct ScheduleListings: Projection {
     public struct State: ProjectionState, Hashable {
         /// The time of the newest response, in Unix milliseconds.
         var listedAt: Int64 = 0
-        /// The episodes in it, sorted.
+        /// The episodes in that response, sorted.
         var episodes: [Int64] = []
         /// The episodes that earlier responses contained and the newest does not, sorted.
         var gone: [Int64] = []
@@ -68,7 +68,7 @@ public struct ScheduleListings: Projection {
         key.state.take(try event.decode(ScheduleListed.self).normalized())
     }
 
-    /// Adds a row, sorted by day.
+    /// Adds a row that sorts by day.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         guard let day = CalendarDay(key.name.suffix(10)) else { return }
         var value = StateWriter()
@@ -82,7 +82,7 @@ public struct ScheduleListings: Projection {
 }
 
 extension StateWriter {
-    /// Adds ids in ascending order, each as the difference from the one before.
+    /// Adds ids in ascending order, each as the difference from the previous id.
     fileprivate mutating func add(sortedIDs ids: [Int64]) {
         add(UInt64(ids.count))
         var last: Int64 = 0

@@ -3,8 +3,8 @@ public import TapedeckProjections
 
 /// The user's shares of videos, and their recipients.
 ///
-/// Items: `s` order → event id and payload. Table 0 holds the shares, latest first. Its rows come
-/// from the items.
+/// Items: `s` order → `Share`. Table 0 holds the shares, latest first. Its rows come from the
+/// items.
 public struct ShareList: Projection {
     /// Creates the projection.
     public init() {}

@@ -26,7 +26,7 @@ public struct ShowCatalogue: Projection {
         """
     }
 
-    /// True: schedules show the names of shows, and there are no rows.
+    /// True: schedules show the names of shows, and this projection has no rows.
     public var statesAreFollowed: Bool { true }
 
     /// The known facts about a show.

@@ -20,7 +20,9 @@ extension Sighting {
     }
 
     /// Returns the names of the fields in which another sighting differs, in the order of
-    /// `sightingFields`; versions and identities have no names.
+    /// `sightingFields`.
+    ///
+    /// Fields without a name, such as versions and identities, are omitted.
     func namesOfFields(differingFrom other: Self) -> [String] {
         Self.sightingFields.compactMap { $0.differs(self, other) ? $0.name : nil }
     }
@@ -38,8 +40,8 @@ struct SightingField<Message: Sighting>: Sendable {
     /// Creates a field that may be missing or null.
     ///
     /// - Parameters:
-    ///   - - name: The name of the field in `cleared`.
-    ///   - - isThere: Whether a sighting contains the field.
+    ///   - name: The name of the field in `cleared`.
+    ///   - isThere: Whether a sighting contains the field.
     init<Value: Equatable & SendableMetatype>(
         _ name: String, _ isThere: any KeyPath<Message, Bool> & Sendable,
         _ value: any WritableKeyPath<Message, Value> & Sendable,

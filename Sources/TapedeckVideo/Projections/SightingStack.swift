@@ -10,9 +10,9 @@ protocol PartialSighting: Sighting, SwiftProtobuf.Message, Equatable {
 }
 
 extension PartialSighting {
-    /// No field can be null.
+    /// Empty: no field can be null.
     static var clearable: [String: Int] { [:] }
-    /// Nothing was null.
+    /// Empty: no field was null.
     var cleared: [String] { [] }
 }
 
@@ -30,7 +30,7 @@ struct SightingStack<Message: PartialSighting>: Equatable, Sendable {
         var message: Message
     }
 
-    /// The newest first.
+    /// The sightings, newest first.
     private var entries: [Entry] = []
 
     init() {}

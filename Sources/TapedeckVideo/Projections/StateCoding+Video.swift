@@ -22,7 +22,7 @@ extension StateWriter {
 }
 
 extension [UInt8] {
-    /// The text of UTF-8 bytes; invalid sequences are repaired.
+    /// The bytes decoded as UTF-8; invalid sequences are repaired.
     var utf8Text: String { String(decoding: self, as: UTF8.self) }
 }
 
@@ -42,9 +42,9 @@ extension Int64 {
 }
 
 extension RowKey {
-    /// The end of the range of keys that begin with these texts.
+    /// The end of the range of keys that begin with these strings.
     ///
-    /// A text ends with a zero byte, so no key lies between these keys and one that ends with 1
-    /// instead.
+    /// Each string ends with a zero byte, so replacing the last zero with 1 gives the end of the
+    /// range.
     var end: RowKey { RowKey(bytes.dropLast() + [1]) }
 }

@@ -5,9 +5,10 @@ public import TapedeckProjections
 /// The videos submitted by users, each listed once, by number of views and by age.
 ///
 /// Items: the user's own submissions, as described in `OwnIntents`. A video that a remote shows is
-/// registered, no matter who submitted it. Until then it is visible only to the user, and the
-/// latest submission represents it. The popular list is sorted by the views that the remote counts.
-/// Views that it has not counted yet move no row, so all devices show the same order.
+/// registered, no matter who submitted it. Until a remote shows it, a video is visible only to the
+/// user, and the user's latest submission represents it. The popular list is sorted by the remote's
+/// view count. Views that the remote has not counted yet do not affect the order, so all devices
+/// show the same order.
 public struct SubmissionList: Projection {
     /// Creates the projection.
     public init() {}
@@ -18,7 +19,7 @@ public struct SubmissionList: Projection {
     public var version: Int { 1 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Submissions, their sightings at remotes, and their outcomes.
+    /// Submissions, sightings of submitted videos, and the outcomes of submissions.
     public var eventTypes: [EventType] {
         [VideoSubmitted.eventType, SubmissionObserved.eventType, IntentOutcome.eventType]
     }
@@ -27,7 +28,7 @@ public struct SubmissionList: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        The sightings of the video at remotes count, newer over older; until there is one, the \
+        The sightings of the video on remotes count, newer over older; until there is one, the \
         user's last submission represents the video.
         """
     }
@@ -37,7 +38,7 @@ public struct SubmissionList: Projection {
 
     /// The known facts about a submitted video.
     public struct State: ProjectionState, Equatable {
-        /// The sightings of the video at remotes.
+        /// The sightings of the video on remotes.
         var sightings = SightingStack<SubmissionObserved>()
         /// The user's last submission that was not dropped.
         var own: OwnIntent?
@@ -81,7 +82,8 @@ public struct SubmissionList: Projection {
         (key.state.own, key.state.outcome) = try key.lastWaitingIntent ?? (nil, nil)
     }
 
-    /// Adds rows for a video that a remote lists, or else a row for the user's own submission.
+    /// Adds rows for a video that a remote lists, or a row for the user's own submission if no
+    /// remote lists the video.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         var value = StateWriter()
         state.encode(into: &value)

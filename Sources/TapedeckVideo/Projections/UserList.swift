@@ -2,12 +2,13 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The users, each merged from sightings at remotes and local edits, and the questions asked here.
+/// The users, each merged from sightings on remotes and local edits, and the questions asked here.
 ///
-/// The last writer of a profile field wins: the user of this store, at the time of the edit, or the
-/// remote, at the sighting that first shows its value instead of an earlier one. A remote that
-/// continues to show an old value therefore does not undo an edit, while a later change at the
-/// remote does. A question asked here is stored under its receiver until a remote shows it.
+/// The last writer of a profile field wins. An edit by the user of this store counts at the time of
+/// the edit. A remote's value counts at the sighting that first shows it instead of an earlier
+/// value. A remote that continues to show an old value therefore does not undo an edit, but a later
+/// change on the remote does. A question asked here is stored under its receiver until a remote
+/// shows it.
 public struct UserList: Projection {
     /// Creates the projection.
     public init() {}
@@ -52,7 +53,7 @@ public struct UserList: Projection {
         private(set) var edits: [ProfileEdit] = []
         /// The questions asked here that no remote has shown, oldest first.
         var asked: [AskedQuestion] = []
-        /// The events of questions that a remote has shown before the events arrived here.
+        /// The ids of events whose questions were shown by a remote before the events arrived here.
         var shown: [String] = []
 
         /// Creates the initial state.

@@ -2,10 +2,11 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The chats of videos: messages that remotes show, and the user's own that no remote shows yet.
+/// The chats of videos: messages that remotes show, and the user's own messages that no remote
+/// shows yet.
 ///
 /// A message is identified by its number and counts once, regardless of how often it is seen. The
-/// items, besides the user's own messages (see `OwnIntents`):
+/// user's own messages are stored as described in `OwnIntents`. The other items are:
 ///
 /// | name | value |
 /// |---|---|
@@ -14,9 +15,9 @@ public import TapedeckProjections
 /// | `n` number | the name of the message's item |
 ///
 /// Times and numbers are stored in descending order, so the newest messages are read first. A fold
-/// looks up a few items, regardless of the length of the chat. Table 0 holds one row per video,
-/// which changes whenever anything in the chat changes, so an observer knows when to read the
-/// newest page again.
+/// looks up a few items, regardless of the length of the chat. Table 0 holds one row per video. The
+/// row changes whenever anything in the chat changes, so an observer knows when to read the newest
+/// page again.
 public struct VideoChat: Projection {
     /// Creates the projection.
     public init() {}
@@ -27,7 +28,7 @@ public struct VideoChat: Projection {
     public var version: Int { 1 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Messages posted here, messages that remotes show, and the outcomes of the former.
+    /// Messages posted here, messages that remotes show, and the outcomes of posted messages.
     public var eventTypes: [EventType] {
         [ChatMessagePosted.eventType, ChatMessageObserved.eventType, IntentOutcome.eventType]
     }
@@ -37,27 +38,28 @@ public struct VideoChat: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        Each message counts once, by its number, as its newest sightings show it; one of the \
-        user's own messages waits until a remote shows it.
+        Each message counts once, by its number, with the content of its newest sightings; the \
+        user's own messages wait until a remote shows them.
         """
     }
     /// One table: the videos that have a chat.
     public var tables: [String] { ["by-video"] }
-    /// Visible messages, waiting messages, and the outcomes of the latter.
+    /// Visible messages, waiting messages, and the outcomes of waiting messages.
     public var followedItems: [[UInt8]] {
         [ChatItems.shown, OwnIntents.waiting, OwnIntents.outcomes]
     }
 
     /// The size of a chat.
     public struct State: ProjectionState, Equatable {
-        /// The number of messages that remotes show, without blocked ones.
+        /// The number of messages that remotes show, excluding blocked messages.
         public internal(set) var shown: UInt64 = 0
         /// The number of blocked messages.
         public internal(set) var blocked: UInt64 = 0
         /// The number of the user's messages that no remote shows yet.
         public internal(set) var waiting: UInt64 = 0
-        /// The sum of the checksums of all messages and outcomes, which changes whenever one of
-        /// them changes and does not depend on their order.
+        /// The sum of the checksums of all messages and outcomes.
+        ///
+        /// The sum changes whenever one of them changes, and does not depend on their order.
         var content: UInt64 = 0
 
         /// Creates the state of an empty chat.
@@ -93,7 +95,7 @@ public struct VideoChat: Projection {
 
     /// Adds a row if the chat is not empty.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
-        // The outcomes of other intents have this key too.
+        // Outcomes of other intents also have this key.
         guard state != State() else { return }
         var value = StateWriter()
         state.encode(into: &value)
@@ -148,7 +150,7 @@ public struct VideoChat: Projection {
             ?? 0
     }
 
-    /// Replaces the checksum of one part in the sum.
+    /// Replaces the checksum of an item in `content`.
     private func note(
         _ name: RowKey, from old: [UInt8]?, to new: [UInt8]?, _ state: inout State
     ) {

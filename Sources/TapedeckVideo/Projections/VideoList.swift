@@ -4,13 +4,14 @@ public import TapedeckProjections
 /// The shared videos: one row per video, combined from its broadcasts, with comments and likes.
 ///
 /// Items: `BroadcastItems`, comments as described in `CommentedState`, and `k` intent → the time at
-/// which a remote confirmed it. Table 0 holds the videos that have a broadcast, latest share first.
-/// Tables 1 and 2 hold the videos that the user likes, by latest share and by latest like. Table 3
-/// is the index of duplicates: the videos that have more than one broadcast, by key. The value of a
-/// row is the visible part of the state.
+/// which a remote confirmed the intent. Table 0 holds the videos that have a broadcast, latest
+/// share first. Tables 1 and 2 hold the videos that the user likes, by latest share and by latest
+/// like. Table 3 is the index of duplicates: the videos that have more than one broadcast, by key.
+/// The value of a row is the visible part of the state.
 ///
-/// The user's last toggle determines whether a video is liked, until a remote that confirmed it
-/// reports the likes of the video's broadcasts again. Without a toggle, these likes determine it.
+/// The user's last toggle determines whether a video is liked, until a remote confirms the toggle
+/// and then reports the likes of the video's broadcasts again. After that, or if there is no
+/// toggle, the likes of the broadcasts determine it.
 public struct VideoList: Projection {
     /// The rule for choosing the broadcast whose title and sharer represent a video.
     public let winner: WinnerRule
@@ -26,7 +27,7 @@ public struct VideoList: Projection {
     public var parameters: String { "winner=\(winner.rawValue)" }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Broadcasts, comments and likes, and the confirmations of remotes.
+    /// Broadcasts, comments, likes, and confirmations from remotes.
     public var eventTypes: [EventType] {
         [
             BroadcastReceived.eventType, CommentPosted.eventType, CommentObserved.eventType,
@@ -151,8 +152,8 @@ public struct VideoList: Projection {
         }
     }
 
-    /// Adds a row for a shared video, another if it was shared more than once, and two if it is
-    /// liked.
+    /// Adds a row for a shared video, another if it was shared more than once, and two more if it
+    /// is liked.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         let isLiked = state.isLiked
         guard state.broadcasts > 0 || isLiked else { return }
@@ -274,14 +275,14 @@ public struct VideoList: Projection {
         state.sharer = record.sharer
     }
 
-    /// Finds the winner and the newest time again after a broadcast has moved.
+    /// Recomputes the winner and the newest time after a broadcast has moved.
     private func reconsider(_ key: inout KeyedState<State>) throws(ModelError) {
         let list = RowKey(BroadcastItems.byTime)
         guard let first = key.firstItem(prefix: list), let last = key.lastItem(prefix: list) else {
             return
         }
-        // A known time of exactly 1970 has the same place as unknown times, so read the time from
-        // the record of the last item.
+        // A known time of 0 sorts like an unknown time, so read the time from the record of the
+        // last item.
         key.state.newestAt = try BroadcastRecord(decoding: last.value).createdAt
         let held = winner == .oldest ? first : last
         if let place = BroadcastItems.place(name: held.name) {

@@ -10,11 +10,10 @@ public import TapedeckProjections
 /// |---|---|
 /// | `e` list entry | `Entry`: the newest sighting |
 /// | `t` list time entry | empty: the entry is on its list |
-/// | `g` list | the time of the newest of these entries; the video is on the list |
+/// | `g` list | the time of the newest `t` entry on a list that contains the video |
 ///
 /// Table 0 holds one list after another, newest entries first. Its rows come from the items, so a
-/// sighting costs only as much as it changes, regardless of the number of lists that contain the
-/// video.
+/// sighting changes at most one row, regardless of the number of lists that contain the video.
 public struct VideoLists: Projection {
     /// Creates the projection.
     public init() {}

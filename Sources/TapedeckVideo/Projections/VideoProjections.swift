@@ -42,7 +42,7 @@ public struct VideoProjections: Sendable {
     public var queue: PlayQueue
     /// The files downloaded by devices.
     public var downloads: Downloads
-    /// The lists of remotes that contain videos.
+    /// The videos on the lists that remotes keep.
     public var lists: VideoLists
     /// The user's shares.
     public var shares: ShareList
@@ -64,9 +64,9 @@ public struct VideoProjections: Sendable {
     /// Creates the projections.
     ///
     /// - Parameters:
-    ///   - - winner: The rule for choosing the broadcast that represents a video.
-    ///   - - watchLaterRule: The rule for removing viewed videos from the watch-later list.
-    ///   - - viewWindow: The time during which a viewer of a video counts only once.
+    ///   - winner: The rule for choosing the broadcast that represents a video.
+    ///   - watchLaterRule: The rule for removing viewed videos from the watch-later list.
+    ///   - viewWindow: The time during which a viewer of a video counts only once.
     public init(
         winner: WinnerRule = .oldest, watchLaterRule: WatchLaterRule = .crossing,
         viewWindow: Duration = ViewCounts.windowDefault
@@ -116,7 +116,7 @@ public struct VideoProjections: Sendable {
         }
     }
 
-    /// All projections, in the order used by reports.
+    /// All projections, in the order in which reports list them.
     public var all: [any Projection] {
         [
             videos, watchLater, answers, questions, users, followers, following, shows, schedule,

@@ -2,29 +2,29 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The number of times videos were opened: the count of a remote, and openings of the user that it
-/// does not include yet.
+/// The number of times videos were opened: a remote's count, plus the user's openings that this
+/// count does not include yet.
 ///
 /// A viewer counts once per **window**: the opening that starts the window counts, openings within
-/// `window` after it do not, and the first opening after that starts the next window. A viewing
-/// counts by its first report only, regardless of which device reports it and how late.
+/// `window` after it do not, and the first opening after that starts the next window. Only the
+/// first report of a viewing counts, no matter which device reports it or how late.
 ///
-/// A counting opening is added to the remote's count until the remote is read after the opening was
-/// sent to it; a refused or dropped opening does not count at all. If the outcome of a request is
-/// unknown, the opening is treated as accepted, since counting one too few is better than counting
-/// one twice. The same applies if a device sent another report of the window before it received the
-/// counting one. A count without a time does not say which openings it includes. Table 0 holds one
-/// row per video, with its state.
+/// A counting opening is added to the remote's count until the count is read after the opening was
+/// sent. A refused or dropped opening does not count at all. If the outcome of a request is
+/// unknown, the opening is treated as accepted, because missing an opening is better than counting
+/// it twice. The same applies if a device sent another report of the window before it received the
+/// counting opening. If a count has no time, it is unknown which openings it includes. Table 0
+/// holds one row per video, with its state.
 ///
 /// | item | value |
 /// |---|---|
 /// | `w` viewer | the opening that started the viewer's last window: a `Report` |
-/// | `v` viewing | its first report, and the opening that counts for it: a `Report` |
+/// | `v` viewing | the viewing's first report, and the opening that counts for it: a `Report` |
 /// | `a` event-id | a counting opening: its `Standing` |
 /// | `b` event-id | for a report that does not count: the opening that counts for it |
-/// | `c` time event-id | empty: the opening was sent at this time and is in no count yet |
-/// | `o` event-id | the last `IntentOutcome` of an intent, from the system that has this video |
-/// | `t` event-id 0 time event-id | empty: the second event was sent at this time for the first |
+/// | `c` time event-id | empty: the opening was sent at this time, and no count includes it yet |
+/// | `o` event-id | the last `IntentOutcome` of an intent for BirdTube |
+/// | `t` event-id 0 time event-id | empty: the second event, not the first, was sent at this time |
 ///
 /// A report requests a refold if it precedes the start of its viewer's last window, or another
 /// report of its viewing.
@@ -37,7 +37,7 @@ public struct ViewCounts: Projection {
 
     /// Creates the projection.
     ///
-    /// - - Parameter window: The time during which a viewer counts only once, truncated to
+    /// - Parameter window: The time during which a viewer counts only once, truncated to
     ///   milliseconds.
     public init(window: Duration = windowDefault) {
         let (seconds, attoseconds) = window.components
@@ -87,7 +87,7 @@ public struct ViewCounts: Projection {
         /// milliseconds.
         var countedUntil: UInt64 { sighting?.observedVersion ?? 0 }
 
-        /// Adds a sighting; returns false if a newer one was added before.
+        /// Adds a sighting; returns false if a newer sighting was added before.
         fileprivate mutating func take(_ views: UInt64, _ order: FoldOrder) -> Bool {
             guard sighting.map({ $0 < order }) ?? true else { return false }
             (sighting, observed) = (order, views)
@@ -127,7 +127,7 @@ public struct ViewCounts: Projection {
     private func foldOutcome(
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws {
-        // An unknown outcome adds nothing to the fact that the request was sent.
+        // An `unknown` outcome adds no information: it is already known that the request was sent.
         guard
             let (intent, outcome) = try IntentOutcome.read(
                 event.payload, order: event.order, of: BirdTube.system),
@@ -143,9 +143,9 @@ public struct ViewCounts: Projection {
         }
     }
 
-    /// Adds a row if there is a count, so that its observers are notified of changes.
+    /// Adds a row unless the state is empty, so that observers are notified of changes.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
-        // The outcomes of other intents have this key too.
+        // Outcomes of other intents also have this key.
         guard state != State() else { return }
         var value = StateWriter()
         state.encode(into: &value)
@@ -182,13 +182,13 @@ extension KeyedState<ViewCounts.State> {
         }
     }
 
-    /// Adds a report that does not count by itself.
+    /// Adds a report for which another opening counts.
     fileprivate mutating func add(_ id: [UInt8], to counting: [UInt8]) throws(ModelError) {
         setItem(ViewItems.other(id), counting)
         try tell(id, from: nil, to: try viewOutcome(of: id), for: counting)
     }
 
-    /// Records whether a report was sent to a remote in place of the counting one.
+    /// Records whether a report was sent to a remote in place of the counting opening.
     fileprivate mutating func tell(
         _ id: [UInt8], from old: IntentOutcome?, to new: IntentOutcome?, for counting: [UInt8]
     ) throws(ModelError) {
@@ -198,7 +198,7 @@ extension KeyedState<ViewCounts.State> {
         try judge(counting)
     }
 
-    /// Recomputes the standing of a counting opening.
+    /// Recomputes the status of a counting opening.
     fileprivate mutating func judge(_ id: [UInt8]) throws(ModelError) {
         let name = ViewItems.opening(id)
         let held = try item(name).map { bytes throws(ModelError) in
@@ -221,7 +221,8 @@ extension KeyedState<ViewCounts.State> {
         if standing.isUncounted { state.uncounted += 1 }
     }
 
-    /// Recomputes the openings that were sent before the newest sighting, which includes them.
+    /// Recomputes the status of the openings that the newest sighting includes because they were
+    /// sent before it.
     fileprivate mutating func coverConfirmed() throws(ModelError) {
         while let first = firstItem(prefix: RowKey(ViewItems.confirmed)),
             ViewItems.time(first.name) <= state.countedUntil
@@ -232,7 +233,8 @@ extension KeyedState<ViewCounts.State> {
 }
 
 extension IntentOutcome {
-    /// The time at which the opening was sent, or may have been, in Unix milliseconds.
+    /// The time at which the opening was sent, or may have been sent, in Unix milliseconds; nil for
+    /// outcomes other than dispatches and confirmations.
     fileprivate var toldAt: UInt64? {
         kind == .dispatched || kind == .confirmed ? order.activityMilliseconds : nil
     }

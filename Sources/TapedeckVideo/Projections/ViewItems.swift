@@ -20,7 +20,8 @@ enum ViewItems {
         return RowKey(bytes + id)
     }
 
-    /// Returns the prefix of the reports sent for a counting opening; ids contain no zero byte.
+    /// Returns the name prefix of the reports sent in place of a counting opening; ids contain no
+    /// zero byte.
     static func told(_ counting: [UInt8]) -> RowKey { RowKey(told + counting + [0]) }
     static func told(_ counting: [UInt8], _ time: UInt64, _ id: [UInt8]) -> RowKey {
         var bytes = told + counting + [0]
@@ -57,16 +58,16 @@ enum ViewItems {
         var item: [UInt8] { order.item + counting }
     }
 
-    /// The standing of a counting opening.
+    /// The status of a counting opening.
     enum Standing: Equatable {
-        /// No remote can have counted it yet.
+        /// No remote can have counted the opening yet.
         case waiting
-        /// A remote accepted it at this time, in Unix milliseconds, or may have, and was not read
-        /// since.
+        /// The opening was sent at this time, in Unix milliseconds, and the remote's count has not
+        /// been read since.
         case confirmed(UInt64)
-        /// The remote's count includes it.
+        /// The remote's count includes the opening.
         case counted
-        /// No remote will ever count it.
+        /// No remote will ever count the opening.
         case void
 
         var isUncounted: Bool {

@@ -14,15 +14,16 @@ public enum WatchLaterRule: String, Sendable {
 
 /// The videos that the user wants to watch later, and the time at which each was added.
 ///
-/// A **mark** is set by a toggle, at its stamp, or by a remote that shows the mark on one of the
-/// video's broadcasts, at the version in which the current run of such sightings began. A **clear**
-/// is a toggle off or the crossing of a viewing: its first report at or after 75 % of a known
-/// duration. A clear removes all earlier marks; a remote that withdraws the mark of a broadcast
-/// removes only that mark. A viewing crosses once: a mark set after the crossing remains until
-/// another viewing crosses. The video is on the list while any mark is left.
+/// A **mark** is set by a toggle, at the toggle's stamp, or by a remote that shows the mark on one
+/// of the video's broadcasts. A remote's mark counts from the version at which the current run of
+/// sightings with the mark began. A **clear** is a toggle off, or the crossing of a viewing, which
+/// is its first report at or after 75 % of a known duration. A clear removes all earlier marks; a
+/// remote that withdraws the mark of a broadcast removes only that mark. A viewing crosses once: a
+/// mark set after the crossing remains until another viewing crosses. The video is on the list
+/// while any mark is left.
 ///
-/// A clear removes all earlier marks, so the latest clear decides, and marks before it can be
-/// forgotten. The order of arrival therefore does not affect the items and the state:
+/// Since a clear removes all earlier marks, only the latest clear matters, and earlier marks need
+/// not be kept. The order of arrival therefore does not affect the items or the state:
 ///
 /// | item | value |
 /// |---|---|
@@ -32,7 +33,7 @@ public enum WatchLaterRule: String, Sendable {
 /// | `x` id | empty: a current run that was started by a toggle delivered from here |
 /// | `b` id | the `ObservedRun` of a broadcast |
 /// | `v` viewing | the order of the viewing's first crossing |
-/// | `k` event id | `DeliveredMark`s: the broadcasts that carry a toggle's mark at a remote |
+/// | `k` event id | `DeliveredMark`s: the broadcasts that carry a toggle's mark on a remote |
 /// | `d` id | the versions at which toggles were confirmed on the broadcast |
 ///
 /// Once a remote has confirmed a toggle on, the mark belongs to the remote: if the remote withdraws
@@ -41,15 +42,16 @@ public enum WatchLaterRule: String, Sendable {
 /// toggle's stamp, regardless of how long the remote took to confirm it.
 ///
 /// Table 2 holds the list in timeline order, latest share first, by the latest creation time of a
-/// broadcast. Table 1 holds the videos whose mark a remote still has to remove: a broadcast is
-/// marked there, but a viewing cleared the mark here, or a toggle off that was delivered before the
-/// toggle on did. `WatchLaterUnset` reads its rows.
+/// broadcast. Table 1 holds the videos whose mark a remote still has to remove: the remote shows
+/// the mark on a broadcast, but the mark was cleared here by a viewing, or by a toggle off that was
+/// delivered before the toggle on. `WatchLaterUnset` reads its rows.
 ///
-/// Two cases can restore an earlier clear and request a refold: an earlier crossing of the viewing
-/// whose crossing is the latest clear, and a withdrawal within a run.
+/// A fold requests a refold in two cases, because marks that were removed may count again: if the
+/// viewing whose crossing is the latest clear turns out to have crossed earlier, and if a sighting
+/// without the mark arrives late and is within a run.
 ///
-/// `.rule2012` depends on the list during a viewing, so it folds in canonical order; runs of
-/// sightings that have ended do not count in it.
+/// `.rule2012` depends on the list during a viewing, so it folds in canonical order. Under this
+/// rule, runs of sightings that have ended do not count.
 public struct WatchLater: Projection {
     /// The rule for removing viewed videos.
     public let rule: WatchLaterRule
@@ -63,10 +65,11 @@ public struct WatchLater: Projection {
     /// A position relative to the point at which a viewing crosses.
     enum Reach: Comparable { case before, at, beyond }
 
-    /// Compares a position with the crossing point of a duration; `before` if either is unknown.
+    /// Compares a position with the crossing point of a duration; returns `.before` if either is
+    /// unknown.
     ///
-    /// The comparison uses whole microseconds, since as binary fractions 48.3 is less than 75 % of
-    /// 64.4.
+    /// The comparison uses whole microseconds, because as binary fractions 48.3 is less than 75 %
+    /// of 64.4.
     static func reach(of position: Double, in duration: Double) -> Reach {
         let range = 0...FieldLimits.secondsMax
         guard range.contains(duration), position > 0 else { return .before }
@@ -104,19 +107,19 @@ public struct WatchLater: Projection {
             ? "a viewing that reaches 75 % removes the video"
             : "a viewing that began while the video was on the list and passes 75 % removes it"
         return """
-            The user's toggles and the marks at remotes put the video on the list; a toggle \
+            The user's toggles and the marks on remotes put the video on the list; a toggle \
             off removes all earlier marks, and \(crossing).
             """
     }
-    /// Three tables: the list by mark, the marks that remotes have to remove, and the list by
-    /// latest share.
+    /// Three tables: the list by time of the mark, the marks that remotes have to remove, and the
+    /// list by latest share.
     public var tables: [String] { ["oldest-mark-first", "to-tell", "shared-last-first"] }
 
     enum Table {
         static let sharedLast = 2
     }
 
-    /// Whether a video is on the list, and since when.
+    /// A summary of a video's marks and its latest clear.
     public struct State: ProjectionState, Equatable {
         /// The order of the latest clear.
         var clear = FoldOrder.start
@@ -125,7 +128,7 @@ public struct WatchLater: Projection {
         /// The event of the latest clear: a toggle off, or the report that crossed.
         var clearedBy: EventID?
         var isCrossing = false
-        /// The time of the earliest mark that was set at a remote and is still shown there, in Unix
+        /// The time of the earliest mark that was set on a remote and is still shown there, in Unix
         /// milliseconds.
         var earliestTold: Int64?
         /// Whether a remote shows a mark that was delivered from here.
@@ -177,8 +180,8 @@ public struct WatchLater: Projection {
                 table: Table.sharedLast,
                 key: RowKey().descending(state.sharedAt ?? 0).text(key.name))
         }
-        // A toggle off is delivered by itself. This finds the marks that remain at a remote after
-        // it.
+        // A toggle off is delivered separately. This condition finds marks that a remote still
+        // shows after that.
         let isTold =
             state.isOwnTold && state.since == nil
             || state.isCrossing
@@ -198,7 +201,7 @@ public struct WatchLater: Projection {
         var isOn = false
         var fields = WireFields(event.payload)
         while let field = fields.next() {
-            // Numbers as in schema/tapedeck/video/v1/videos.proto.
+            // The field numbers are defined in schema/tapedeck/video/v1/videos.proto.
             if field.number == 2 { isOn = field.bool }
         }
         guard !fields.isMalformed else {
@@ -240,8 +243,8 @@ public struct WatchLater: Projection {
     ) {
         if let bytes = key.item(viewing), let held = FoldOrder(item: bytes) {
             guard order < held else { return }
-            // The viewing crossed earlier than was known. If its crossing was the latest clear,
-            // marks that it removed may have to return.
+            // The viewing crossed earlier than previously known. If its crossing was the latest
+            // clear, marks that the clear removed may have to be restored.
             guard held != key.state.clear else {
                 key.requestRefold()
                 return

@@ -3,19 +3,22 @@ internal import TapedeckProjections
 
 /// A page of the user's accounts.
 public struct AccountsPage: Codable, Hashable, Sendable {
-    /// The accounts, by system and nickname.
+    /// The accounts, sorted by system and nickname.
     public var accounts: [AccountEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
-/// An account of the user at a remote system.
+/// One of the user's accounts on a remote system.
 public struct AccountEntry: Codable, Hashable, Sendable {
-    /// The account's name at its system.
+    /// The account's name in the system.
     public var account: String
     /// The name of the system.
     public var system: String
-    /// The nickname that the system reports, or else the part of the email address before the "@".
+    /// The nickname that the system reports.
+    ///
+    /// If the system reports none, this is the part of the email address before the "@" or, if the
+    /// address is unknown too, of the account's name.
     public var nickname: String
     /// The account's email address.
     @NullWhenNil public var email: String?
@@ -45,7 +48,7 @@ public struct AccountEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Returns the user's accounts, by system and nickname.
+    /// Returns the user's accounts, sorted by system and nickname.
     public func accounts(
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> AccountsPage {
@@ -55,15 +58,15 @@ extension VideoQueries {
         return AccountsPage(accounts: try rows.map { try accountEntry($0) }, next: next)
     }
 
-    /// Returns the first signed-in account at a system, by nickname; nil if the user is not signed
-    /// in there.
+    /// Returns the signed-in account of a system whose nickname sorts first, or nil if the user is
+    /// not signed in to the system.
     ///
     /// Costs one lookup.
     public func signedInAccount(at system: String = BirdTube.system) throws -> AccountEntry? {
         try signedInAccounts(at: system, limit: 1).first
     }
 
-    /// Returns the signed-in accounts at a system, by nickname.
+    /// Returns the signed-in accounts of a system, sorted by nickname.
     func signedInAccounts(
         at system: String, limit: Int = QueryLimits.pageCountMax
     ) throws -> [AccountEntry] {
@@ -74,11 +77,11 @@ extension VideoQueries {
         ).map { try accountEntry($0) }
     }
 
-    /// Returns the account at a system that this store belongs to; nil if the user has never signed
-    /// in there.
+    /// Returns the account of a system to which this store belongs, or nil if the user has never
+    /// signed in to the system.
     ///
-    /// This is the account with which the user is signed in, or else the one used last. Costs one
-    /// lookup per account of the system.
+    /// This is the account with which the user is signed in. If the user is signed out, it is the
+    /// account that was signed out most recently. Costs one lookup per account of the system.
     package func ownAccount(at system: String) throws -> AccountEntry? {
         let lower = RowKey().text(system.lowercased())
         let known = try reader.rows(
@@ -91,19 +94,19 @@ extension VideoQueries {
         return known.first(where: \.isSignedIn) ?? former
     }
 
-    /// Returns the account with which the user is signed in at a system.
+    /// Returns the account with which the user is signed in to a system.
     ///
-    /// Throws `ModelError` with `.signInRequired` if the user is not signed in there. Costs one
-    /// lookup.
+    /// Throws `ModelError` with `.signInRequired` if the user is not signed in to the system. Costs
+    /// one lookup.
     public func requireSignedIn(at system: String = BirdTube.system) throws -> AccountEntry {
         if let account = try signedInAccount(at: system) { return account }
         throw ModelError(
-            .signInRequired, "not signed in at \(system.prefix(40))",
-            hint: "sign in there first; features that need no account still work")
+            .signInRequired, "not signed in to \(system.prefix(40))",
+            hint: "sign in first; features that need no account still work")
     }
 
-    /// Returns the nickname of an account; if no remote has shown the account, the part of its name
-    /// before the "@".
+    /// Returns the nickname of an account, or the part of its name before the "@" if no remote has
+    /// shown the account.
     func nickname(of account: String, at system: String = BirdTube.system) throws -> String {
         guard let tag = try? AccountNames.tag(account, system) else {
             return Nickname.standing(for: account)

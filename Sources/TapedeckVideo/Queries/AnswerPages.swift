@@ -3,9 +3,9 @@ internal import TapedeckProjections
 
 /// A page of answers.
 public struct AnswersPage: Codable, Hashable, Sendable {
-    /// The answers: unpublished ones first, then newest first.
+    /// The answers: unpublished answers first, then published answers, newest first.
     public var answers: [AnswerEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
@@ -13,17 +13,17 @@ public struct AnswersPage: Codable, Hashable, Sendable {
 public struct AnswerEntry: Codable, Hashable, Sendable {
     /// The state of an answer.
     public enum State: String, Codable, Sendable {
-        /// It is recorded in segments, which are not being merged.
+        /// The answer is recorded in segments, which are not being merged.
         case recorded
-        /// Its segments are being merged into one video.
+        /// The segments of the answer are being merged into one video.
         case merging
-        /// It is complete, but was not sent to a remote yet.
+        /// The answer is complete, but has not been sent to a remote yet.
         case waiting
-        /// The server has received it, is still receiving it, or the outcome is unknown.
+        /// The remote has received the answer or is still receiving it, or the outcome is unknown.
         case uploading
-        /// A remote shows it, or its video URL is known.
+        /// A remote shows the answer, or the URL of its video is known.
         case published
-        /// A remote refused it, or the recording is too long.
+        /// A remote refused the answer, or the recording is too long.
         case refused
     }
 
@@ -35,10 +35,10 @@ public struct AnswerEntry: Codable, Hashable, Sendable {
         public var durationSeconds: Double
     }
 
-    /// The answer's id at the remote.
+    /// The answer's id on the remote.
     ///
-    /// Until the remote assigns one, this is the id of the event that submitted the answer; before
-    /// that, the name of the recording.
+    /// Until the remote assigns an id, this is the id of the event that submitted the answer.
+    /// Before the answer is submitted, this is the name of the recording.
     public var id: String
     /// The question's id.
     @NullWhenNil public var question: String?
@@ -60,13 +60,14 @@ public struct AnswerEntry: Codable, Hashable, Sendable {
     @NullWhenNil public var videoUrl: String?
     /// The URL of the still picture.
     @NullWhenNil public var thumbnailUrl: String?
-    /// The number of comments that `comments` lists, whether posted here or shown by a remote.
+    /// The number of comments that `comments` lists, whether they were posted here or are shown by
+    /// a remote.
     public var commentCount: Int
     /// The number of likes that the remote reports.
     @NullWhenNil public var likeCount: Int?
     /// Whether the user likes the answer.
     public var isLiked: Bool
-    /// The segments, while the answer is being recorded.
+    /// The segments of an answer that is being recorded; otherwise empty.
     public var segments: [Segment]
     /// An error code if the answer was refused, its segments could not be merged, or the outcome of
     /// its upload is unknown.
@@ -76,15 +77,15 @@ public struct AnswerEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Returns the answers: unpublished ones first, then newest first.
+    /// Returns the answers: unpublished answers first, then published answers, newest first.
     ///
     /// The list has three parts: answers that cannot be watched yet, most recently begun first;
-    /// submitted answers, newest first; and answers without a known time, by descending number.
+    /// submitted answers, newest first; and answers without a known time, highest number first.
     ///
-    /// A page continues after the last row of the previous page, so new rows at the front neither
-    /// repeat nor hide others. An answer that is published between two pages may be on both, first
-    /// as waiting, then as published. The cost is that of the page's rows, plus three lookups per
-    /// row.
+    /// A page continues after the last row of the previous page, so new rows at the front do not
+    /// cause other rows to be repeated or skipped. An answer that is published between the reads of
+    /// two pages may be on both pages, first as waiting, then as published. Reads the page's rows,
+    /// with three lookups per row.
     public func answers(
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> AnswersPage {
@@ -95,9 +96,10 @@ extension VideoQueries {
         return AnswersPage(answers: answers, next: next)
     }
 
-    /// Returns what is known of an answer; nil if it was neither submitted nor shown by a remote.
+    /// Returns the known facts about an answer, or nil if it was neither submitted nor shown by a
+    /// remote.
     ///
-    /// - Parameter id: the answer's id at the remote.
+    /// - Parameter id: the answer's id on the remote.
     public func answer(_ id: String) throws -> AnswerEntry? {
         let key = try Tag("answer", id)
         guard let state = try reader.state(of: projections.answers, key: key), state.isListed
@@ -212,8 +214,8 @@ extension AnswerList.State {
 }
 
 extension AnswerEntry {
-    /// Returns a copy with the known facts about the question; unchanged if no remote has shown the
-    /// question.
+    /// Returns a copy with the known facts about the question, or an unchanged copy if no remote
+    /// has shown the question.
     fileprivate func asked(
         _ question: QuestionObserved, _ queries: VideoQueries<some ViewReader>
     ) throws -> AnswerEntry {

@@ -2,7 +2,7 @@ public import TapedeckProjections
 
 internal import TapedeckModel
 
-/// A live list of this domain that is derived from the rows of other lists.
+/// A live list of the video domain that is derived from the rows of other lists.
 ///
 /// ```swift
 /// var episodes: [ScheduleWeek.Episode] = []
@@ -11,7 +11,7 @@ internal import TapedeckModel
 /// }
 /// ```
 public struct ArrangedList<Row: Hashable & Sendable, Entry: Hashable & Sendable>: LiveArrangement {
-    /// The rows elsewhere that determine which rows are arranged.
+    /// The other rows that determine which rows are arranged.
     public let basis: [RowRange]
     private let choose: @Sendable (Int64) -> LiveList<Row>
     private let read: (@Sendable (Views) throws -> LiveList<Row>)?
@@ -21,12 +21,13 @@ public struct ArrangedList<Row: Hashable & Sendable, Entry: Hashable & Sendable>
     /// Creates a list.
     ///
     /// - Parameters:
-    ///   - choose: returns the rows to arrange at a time, in milliseconds since 1970.
+    ///   - choose: returns the rows to arrange at a time, which is given in milliseconds since
+    ///     1970.
     ///   - basis: the rows from which `read` determines the rows to arrange.
-    ///   - read: returns the rows to arrange, from the same tables as `choose`; nil if they depend
-    ///     only on the time.
+    ///   - read: returns the rows to arrange, which are in the same tables as the rows of `choose`;
+    ///     nil if the rows depend only on the time.
     ///   - name: returns the identity of an entry.
-    ///   - arrange: returns the list for the rows, whether there are more rows, and the time.
+    ///   - arrange: returns the list, given the rows, whether there are more rows, and the time.
     init(
         of choose: @escaping @Sendable (Int64) -> LiveList<Row>, basis: [RowRange] = [],
         read: (@Sendable (Views) throws -> LiveList<Row>)? = nil,
@@ -40,7 +41,7 @@ public struct ArrangedList<Row: Hashable & Sendable, Entry: Hashable & Sendable>
     /// Returns the rows to arrange at a time.
     public func rows(at now: Int64) -> LiveList<Row> { choose(now) }
 
-    /// Returns the rows to arrange if they depend on views.
+    /// Returns the rows to arrange at a time, determined from `views` if the rows depend on them.
     public func rows(at now: Int64, from views: Views) throws -> LiveList<Row> {
         try read?(views) ?? choose(now)
     }
@@ -54,10 +55,10 @@ public struct ArrangedList<Row: Hashable & Sendable, Entry: Hashable & Sendable>
     public func subject(of entry: Entry) -> String { name(entry) }
 }
 
-/// A row of a live list, which may show nothing.
+/// A row of a live list, which may have no entry.
 public struct LiveRow<Shown: Hashable & Sendable>: Hashable, Sendable {
     let shown: Shown?
-    /// The time in the row's key, in milliseconds since 1970; 0 if the key has none.
+    /// The time in the row's key, in milliseconds since 1970; 0 if the key contains no time.
     var at: Int64 = 0
 }
 
@@ -81,11 +82,12 @@ extension LiveArrangement where Self == ArrangedList<LiveRow<LikerEntry>, LikerE
             LiveEntry(LiveRow(shown: try queries.shownLiker(row, key)), keys: [key])
         }
         let details: [(RowRange, prefix: Int?)] = [
-            // These determine whether the user's own like is shown.
+            // These rows determine whether the user's own like is shown.
             (RowRange(keysOf: answers), nil),
             (RowRange(keysOf: answers, itemsWith: RowKey(AnswerItems.likers)), nil),
         ]
-        // One extra row because a row may show nothing, and one to detect whether there are more.
+        // Read one extra row because a row may have no entry, and another to detect whether there
+        // are more.
         let rows = Likers(
             [own, shown], details: details + people(projections), limit: limit + 2, projections)
         return Self(
@@ -113,7 +115,7 @@ extension LiveArrangement where Self == ArrangedList<ShareEntry, RecipientEntry>
 }
 
 extension LiveArrangement where Self == ArrangedList<LiveRow<PlayabilityEntry>, PlayabilityEntry> {
-    /// The first videos and whether they can be played, as time passes; see
+    /// The first videos and whether they can be played, updated as time passes; see
     /// `VideoQueries.playability`.
     public static func playability(
         _ filter: PlayabilityFilter = .all, limit: Int = QueryLimits.pageCountDefault,
@@ -128,7 +130,7 @@ extension LiveArrangement where Self == ArrangedList<LiveRow<PlayabilityEntry>, 
             of: { now in
                 isShared
                     ? source.shared(limit: looked)
-                    // Expired entries leave the list at the front.
+                    // Expired entries are removed from the front of the list.
                     : source.checked(
                         filter, from: filter == .unplayable ? now : nil, limit: looked)
             }, by: \.video
@@ -165,7 +167,7 @@ private struct PlayabilityRows {
 
     init(_ projections: VideoProjections) { self.projections = projections }
 
-    /// Returns the shared videos, whether checked or not.
+    /// Returns the shared videos, whether or not they were checked.
     func shared(limit: Int) -> LiveList<LiveRow<PlayabilityEntry>> {
         let part = Rows.Part(RowRange(of: projections.videos), prefix: 8) { row, queries, now in
             entry(try queries.sharedPlayability(row, at: now), 0, now)
@@ -177,7 +179,8 @@ private struct PlayabilityRows {
 
     /// Returns the rows of a table of checks.
     ///
-    /// - Parameter time: only rows with a later time, in milliseconds since 1970; nil for all.
+    /// - Parameter time: the time after which rows are returned, in milliseconds since 1970; nil
+    ///   for all rows.
     func checked(
         _ filter: PlayabilityFilter, from time: Int64?, limit: Int
     ) -> LiveList<LiveRow<PlayabilityEntry>> {

@@ -3,10 +3,11 @@ internal import TapedeckProjections
 
 /// A page of a video's chat.
 public struct ChatPage: Codable, Hashable, Sendable {
-    /// The messages, oldest first; the newest page ends with the user's messages that no remote
-    /// shows yet.
+    /// The messages, oldest first.
+    ///
+    /// The page with the newest messages ends with the user's messages that no remote shows yet.
     public var messages: [ChatEntry]
-    /// The cursor of the page with older messages; nil if there are none.
+    /// The cursor of the page with older messages; nil if there are no older messages.
     @NullWhenNil public var next: String?
 }
 
@@ -14,11 +15,11 @@ public struct ChatPage: Codable, Hashable, Sendable {
 public struct ChatEntry: Codable, Hashable, Sendable {
     /// The state of a message.
     public enum State: String, Codable, Sendable {
-        /// The user posted it, and no remote shows it yet.
+        /// The user posted the message, and no remote shows it yet.
         case waiting
-        /// A remote refused it.
+        /// A remote refused the message.
         case refused
-        /// A remote shows it.
+        /// A remote shows the message.
         case shown
     }
 
@@ -36,7 +37,7 @@ public struct ChatEntry: Codable, Hashable, Sendable {
 
     /// The sender of a message.
     public struct Sender: Codable, Hashable, Sendable {
-        /// The sender's id at the remote.
+        /// The sender's id on the remote.
         @NullWhenNil public var id: String?
         /// The sender's name.
         @NullWhenNil public var name: String?
@@ -44,7 +45,8 @@ public struct ChatEntry: Codable, Hashable, Sendable {
         @NullWhenNil public var image: String?
     }
 
-    /// The message's number; until a remote shows it, the id of the event that posted it.
+    /// The message's number or, until a remote shows the message, the id of the event that posted
+    /// it.
     public var id: String
     /// The kind of message: `text`, `file`, `system` or `broadcast`.
     public var kind: String
@@ -73,24 +75,28 @@ public struct ChatEntry: Codable, Hashable, Sendable {
 extension QueryLimits {
     /// The maximum number of extra messages on a page.
     ///
-    /// A page exceeds its limit so that it does not end between messages of the same millisecond.
+    /// A page may exceed its limit so that it does not end between messages of the same
+    /// millisecond.
     public static let chatTiesMax = 10_000
-    /// The maximum number of messages on a page that no remote shows yet.
+    /// The maximum number of the user's messages on a page that no remote shows yet.
     public static let waitingMessagesMax = 10_000
 }
 
 extension VideoQueries {
-    /// Returns the newest messages in a video's chat, or the messages before a time or a page.
+    /// Returns the newest messages in a video's chat, or the messages before a time or before
+    /// another page.
     ///
     /// A page holds more than `limit` messages if several share the time of its oldest message.
     /// That time can therefore be passed as `before` to continue without gaps or repeats. If more
-    /// than `QueryLimits.chatTiesMax` messages share one time, only `cursor` continues correctly.
-    /// The cost depends on the size of the page, not on the length of the chat. Throws `ModelError`
-    /// with `.signInRequired` if the user is not signed in and `isGuestAllowed` is false.
+    /// than `QueryLimits.chatTiesMax` messages share one time, use `cursor` instead, because
+    /// `before` would skip some of them. The cost depends on the size of the page, not on the
+    /// length of the chat. Throws `ModelError` with `.signInRequired` if the user is not signed in
+    /// and `isGuestAllowed` is false.
     ///
     /// - Parameters:
-    ///   - video: the video's key, or any form of its URL.
-    ///   - before: only messages before this time, in milliseconds since 1970; nil for the newest.
+    ///   - video: the video's key, or any of its URLs.
+    ///   - before: the time before which messages are returned, in milliseconds since 1970; nil for
+    ///     the newest messages.
     ///   - isWithBlocked: whether to include blocked messages.
     ///   - isGuestAllowed: whether users who are not signed in may read the chat.
     ///   - limit: the number of messages, not counting pending messages and extra ones that share
@@ -121,7 +127,7 @@ extension VideoQueries {
             next: end < found.count ? PageCursor.text(.chat, found[end - 1].key) : nil)
     }
 
-    /// Returns the messages after a place, newest first; their keys are places.
+    /// Returns the messages after a place, newest first; the keys of the rows are places.
     private func messages(
         _ key: Tag, after place: [UInt8]?, _ isWithBlocked: Bool, limit: Int
     ) throws -> [Row] {
@@ -164,7 +170,7 @@ extension VideoQueries {
         ).compactMap { try waitingMessage($0.value, key) }
     }
 
-    /// Returns a message of the user that no remote shows yet; nil if the event is unknown.
+    /// Returns a message of the user that no remote shows yet, or nil if the event is unknown.
     func waitingMessage(_ event: [UInt8], _ key: Tag) throws -> ChatEntry? {
         guard
             let bytes = try reader.item(
@@ -190,8 +196,8 @@ extension VideoQueries {
 }
 
 extension ChatPage {
-    /// Returns the number of messages on a page: up to `limit`, plus any others with the time of
-    /// the last one.
+    /// Returns the number of messages on a page: up to `limit`, plus any further messages with the
+    /// same time as the last one.
     fileprivate static func end(of places: [[UInt8]], limit: Int) -> Int {
         guard places.count > limit else { return places.count }
         let time = places[limit - 1].prefix(8)

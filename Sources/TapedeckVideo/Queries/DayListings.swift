@@ -4,11 +4,11 @@ internal import TapedeckProjections
 extension QueryLimits {
     /// The maximum number of days between an airdate and the day on which its episode begins.
     ///
-    /// Episodes after midnight belong to the previous day.
+    /// An episode that begins after midnight has the previous day as its airdate.
     static let airdateDaysMax = 1
 }
 
-/// The complete listings of some days, which show which episodes were removed.
+/// The complete listings of some days, which reveal which episodes were removed.
 struct DayListings {
     private var days: [Int: [ScheduleListings.State]] = [:]
 
@@ -19,8 +19,8 @@ struct DayListings {
     /// Returns the days whose listings may contain an episode that begins on `day` in its channel's
     /// time zone.
     ///
-    /// Networks list an episode on that day, web channels on its airdate. An airdate further away
-    /// was reported for another start time and is ignored.
+    /// Networks list an episode on the day on which it begins, and web channels list it on its
+    /// airdate. An airdate further away was reported for a different start time and is ignored.
     static func days(of episode: EpisodeScheduled, on day: CalendarDay) -> Set<CalendarDay> {
         guard let airdate = CalendarDay(episode.airdate),
             abs(airdate.number - day.number) <= QueryLimits.airdateDaysMax
@@ -28,8 +28,8 @@ struct DayListings {
         return [day, airdate]
     }
 
-    /// Returns whether an episode is cancelled: an earlier listing of its days had it, and no
-    /// current one has it.
+    /// Returns whether an episode is cancelled: an earlier listing of its days contained it, and no
+    /// current listing does.
     ///
     /// An episode is not cancelled if it was reported with a version of its show that is newer than
     /// the listing.
@@ -81,7 +81,7 @@ extension VideoQueries {
         }
     }
 
-    /// Returns the listing of a row and its day; nil if the row's key contains no day.
+    /// Returns the listing in a row and its day, or nil if the row's key contains no day.
     func listing(_ row: Row) throws -> (day: CalendarDay, listing: ScheduleListings.State)? {
         let key = tag("listing", in: row, after: 8)
         guard let day = CalendarDay(key.name.suffix(10)) else { return nil }

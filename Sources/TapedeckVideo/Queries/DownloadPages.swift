@@ -9,11 +9,11 @@ public struct DownloadsPage: Codable, Hashable, Sendable {
     public var videos: [DownloadEntry]
     /// The number of videos on the disk.
     public var count: Int
-    /// The total number of bytes.
+    /// The total size of the downloads in bytes.
     public var bytes: UInt64
     /// The videos to delete to fit the requested budget, in this order.
     public var evictions: [String]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
@@ -53,7 +53,7 @@ extension VideoQueries {
 
     /// Returns the downloads of some videos on a device's disk, in the given order.
     ///
-    /// - Parameter videos: the videos' keys, or any forms of their URLs.
+    /// - Parameter videos: the videos' keys, or any of their URLs.
     public func downloads(
         of videos: [String], device: String = Downloads.defaultDevice
     ) throws -> DownloadsPage {
@@ -68,8 +68,8 @@ extension VideoQueries {
 
     /// Returns the videos to delete so that a device's downloads plus `newBytes` fit a budget.
     ///
-    /// If they fit already, only the total size is read. Otherwise this reads all downloads of the
-    /// device, and whether each was watched.
+    /// If they already fit, this method reads only the total size. Otherwise, it reads all of the
+    /// device's downloads and whether each was watched.
     public func evictions(
         _ budget: DownloadBudget, device: String = Downloads.defaultDevice,
         current: VideoKey? = nil, newBytes: UInt64 = 0

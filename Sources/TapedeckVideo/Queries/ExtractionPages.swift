@@ -17,11 +17,11 @@ public enum ExtractionState: String, Codable, Hashable, Sendable {
 public struct ExtractionsPage: Codable, Hashable, Sendable {
     /// The videos.
     public var videos: [ExtractionEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
-/// A video's content URL, as of a time.
+/// A video's content URL and its state at a given time.
 public struct ExtractionEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var video: String
@@ -33,7 +33,7 @@ public struct ExtractionEntry: Codable, Hashable, Sendable {
     @NullWhenNil public var extractedAt: UTCTime?
     /// The time at which the last URL expires.
     @NullWhenNil public var goodUntil: UTCTime?
-    /// The reason for the failure of the last attempt; nil if it succeeded.
+    /// The reason why the last attempt failed; nil if it did not fail.
     @NullWhenNil public var reason: String?
     /// The number of consecutive failed attempts.
     public var failures: Int
@@ -82,13 +82,13 @@ extension QueryLimits {
 }
 
 extension VideoQueries {
-    /// Returns the content URL of a video if it is valid at `now`; otherwise, why not and when to
-    /// retry.
+    /// Returns the content URL of a video if it is valid at `now`; otherwise, the reason why it is
+    /// not and the time of the next attempt.
     ///
-    /// A URL is valid until its expiry time. Without one, it is valid for `windowSeconds` after it
-    /// was found.
+    /// A URL is valid until its expiry time. A URL without an expiry time is valid for
+    /// `windowSeconds` after it was found.
     ///
-    /// - Parameter video: the video's key, or any form of its URL.
+    /// - Parameter video: the video's key, or any of its URLs.
     public func extraction(
         of video: String, at now: UTCTime,
         windowSeconds: Double = QueryLimits.extractionWindowSeconds

@@ -1,15 +1,15 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A plan of what to extract now, for a list of videos.
+/// A plan of the extractions to cancel, continue and start for a list of videos.
 public struct ExtractionPlanReport: Codable, Hashable, Sendable {
-    /// The running extraction to cancel; nil if there is none to cancel.
+    /// The running extraction to cancel; nil if there is none.
     @NullWhenNil public var cancel: Cancellation?
-    /// The running extraction to continue.
+    /// The video whose running extraction continues; nil if there is none.
     @NullWhenNil public var continuing: String?
-    /// The extraction to start.
+    /// The video to extract now; nil if there is none.
     @NullWhenNil public var run: String?
-    /// The time at which the running extraction is abandoned.
+    /// The time at which the continuing or new extraction times out; nil if there is no extraction.
     @NullWhenNil public var timesOutAt: UTCTime?
     /// The videos to extract afterwards, in order.
     public var waiting: [String]
@@ -22,7 +22,7 @@ public struct ExtractionPlanReport: Codable, Hashable, Sendable {
     public struct Cancellation: Codable, Hashable, Sendable {
         /// The video, as `provider:id`.
         public var video: String
-        /// The reason for cancelling it.
+        /// The reason for cancelling the extraction.
         public var reason: ExtractionPlan.Cancellation.Reason
     }
 
@@ -30,11 +30,11 @@ public struct ExtractionPlanReport: Codable, Hashable, Sendable {
     public struct Skip: Codable, Hashable, Sendable {
         /// The video, as `provider:id`.
         public var video: String
-        /// The reason for skipping it.
+        /// The reason for skipping the video.
         public var reason: ExtractionPlan.Skip.Reason
         /// The time until which the video is skipped; nil if the reason does not expire.
         @NullWhenNil public var until: UTCTime?
-        /// The reason for the failure of the last attempt.
+        /// The reason why the last attempt failed; nil unless `reason` is `failed`.
         @NullWhenNil public var failure: String?
     }
 
@@ -56,15 +56,15 @@ public struct ExtractionPlanReport: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Returns the plan of `policy` for a list of videos, from the facts known at `now`.
+    /// Returns the plan that `policy` makes for a list of videos at the time `now`.
     ///
     /// Costs two lookups for each wanted video.
     ///
     /// - Parameters:
     ///   - list: the videos in playing order.
-    ///   - current: the index of the current video, from 0.
-    ///   - running: the extraction that is running.
-    ///   - device: the device whose downloads need no extraction.
+    ///   - current: the index of the current video, counting from 0.
+    ///   - running: the running extraction; nil if there is none.
+    ///   - device: the device whose downloaded videos need no extraction.
     ///   - windowSeconds: the number of seconds for which a URL without an expiry time is valid.
     public func extractionPlan(
         _ list: [VideoKey], current: Int, running: ExtractionPolicy.Running? = nil,

@@ -1,7 +1,7 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A page of users who follow a user, or whom a user follows.
+/// A page of a user's followers, or of the users whom a user follows.
 public struct FollowsPage: Codable, Hashable, Sendable {
     /// The user's id.
     public var user: String
@@ -9,9 +9,9 @@ public struct FollowsPage: Codable, Hashable, Sendable {
     public var followerCount: Int
     /// The number of users whom the user is known to follow.
     public var followingCount: Int
-    /// The followers or followed users, by the number in their ids.
+    /// The followers or followed users, sorted by the number in their ids.
     public var users: [FollowEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
@@ -19,11 +19,11 @@ public struct FollowsPage: Codable, Hashable, Sendable {
 public struct FollowEntry: Codable, Hashable, Sendable {
     /// The state of a follow.
     public enum State: String, Codable, Sendable {
-        /// It was requested here, and no remote shows it yet.
+        /// The follow was requested here, and no remote shows it yet.
         case waiting
-        /// It was requested here, and a remote refused it, so it exists only in this store.
+        /// The follow was requested here, and a remote refused it, so it exists only in this store.
         case refused
-        /// A remote shows or has confirmed it.
+        /// A remote shows the follow or has confirmed it.
         case shown
     }
 
@@ -46,11 +46,12 @@ public struct FollowEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Returns the users who follow a user, or whom a user follows, by the number in their ids.
+    /// Returns a user's followers, or the users whom a user follows, sorted by the number in their
+    /// ids.
     ///
-    /// Changes by this store's user count at once, whatever a remote reports. The counts are those
-    /// of the lists here; `user` returns the remote's counts. The cost depends on the size of the
-    /// page.
+    /// Changes by this store's user take effect immediately, whatever a remote reports. The counts
+    /// are computed from the lists in this store; `user` returns the remote's counts. The cost
+    /// depends on the size of the page.
     ///
     /// - Parameters:
     ///   - user: the user's id.
@@ -78,7 +79,7 @@ extension VideoQueries {
             followingCount: try followCount(user, projections.following), users: users, next: next)
     }
 
-    /// Returns the user that a list item refers to; nil if nothing is known of the follow.
+    /// Returns the user that a list item refers to, or nil if the follow is unknown.
     func followEntry(_ item: Row, _ key: Tag, _ list: FollowList) throws -> FollowEntry? {
         try edge(item.value.utf8Text, key, list).map { try entry(item.value.utf8Text, $0) }
     }

@@ -5,11 +5,11 @@ internal import TapedeckProjections
 public struct GroupPage: Codable, Hashable, Sendable {
     /// The name of the group.
     public var group: String
-    /// The videos, in the order of the group.
+    /// The videos, in the group's order.
     public var videos: [GroupEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
-    /// The cursor of the previous page; nil on the first.
+    /// The cursor of the previous page; nil on the first page.
     @NullWhenNil public var previous: String?
 }
 
@@ -23,10 +23,11 @@ public struct GroupEntry: Codable, Hashable, Sendable {
     @NullWhenNil public var sharer: String?
     /// The number of broadcasts of the video.
     public var broadcasts: Int
-    /// The time at which the video was last shared; if it was never shared, the time at which it
+    /// The time at which the video was last shared or, if it was never shared, the time at which it
     /// was submitted.
     @NullWhenNil public var newestAt: UTCTime?
-    /// The time at which the video was added to the remote's list; nil in other groups.
+    /// The time at which the video was added to the remote's list; nil if the group is not a
+    /// remote's list or the time is unknown.
     @NullWhenNil public var listedAt: UTCTime?
     /// Whether the user likes the video.
     public var liked: Bool
@@ -39,7 +40,7 @@ public struct GroupEntry: Codable, Hashable, Sendable {
 extension QueryLimits {
     /// The maximum value of `newest` for a group.
     public static let groupCountMax = 10_000
-    /// The maximum number of videos that are examined for a page of playable ones.
+    /// The maximum number of videos that are examined for a page of playable videos.
     public static let groupScanMax = 5_000
 
     static func check(newest: Int?) throws(ModelError) {
@@ -48,7 +49,7 @@ extension QueryLimits {
             .usage, "a limit of \(newest) entries is not between 1 and \(groupCountMax)")
     }
 
-    /// Returns the number of broadcasts that the app of 2012 kept on a device.
+    /// Returns the number of broadcasts that the 2012 app kept on a device.
     ///
     /// - Parameter memoryBytes: the device's memory in bytes.
     public static func broadcastsOf2012(memoryBytes: UInt64) -> Int {
@@ -61,11 +62,13 @@ extension QueryLimits {
 }
 
 extension VideoQueries {
-    /// Returns a page of a group's videos, from any position and in either direction.
+    /// Returns a page of a group's videos, starting at any position and reading in either
+    /// direction.
     ///
-    /// A page continues after or before the rows of another page, from the positions they had when
-    /// that page was read. A row is repeated or skipped only if it has moved. The cost is that of
-    /// the page's rows and of the rows before `index`.
+    /// A cursor stores the position that the last or first row of a page had when the page was
+    /// read, and the next or previous page continues from that position. A row is repeated or
+    /// skipped only if it has moved since then. Reads the rows of the page and the rows before
+    /// `index`.
     ///
     /// Throws the reader's errors, and `ModelError` with `.usage` for arguments outside their
     /// bounds.
@@ -73,13 +76,14 @@ extension VideoQueries {
     /// - Parameters:
     ///   - group: the group.
     ///   - now: the time at which to judge whether a video can be played.
-    ///   - index: the number of rows to skip at the front; only without a cursor.
+    ///   - index: the number of rows to skip at the front; must be 0 if there is a cursor.
     ///   - newest: the size to which to limit the group; nil for no limit. In groups in timeline
-    ///     order, this counts the most recently shared broadcasts, and only videos with one of them
-    ///     remain. In other groups, it counts entries from the front. Nothing is deleted.
+    ///     order, this is a number of most recently shared broadcasts, and the group is limited to
+    ///     the videos of these broadcasts. In other groups, it is a number of entries from the
+    ///     front. Nothing is deleted.
     ///   - playableOnly: whether to leave out videos that are not known to be playable. At most
     ///     `QueryLimits.groupScanMax` videos are examined, so a page may be shorter than `limit`
-    ///     although there is a next one.
+    ///     even if there is a next page.
     ///   - limit: the maximum number of videos.
     ///   - cursor: the `next` or `previous` of a page of the same group.
     public func videos(
@@ -157,7 +161,8 @@ extension VideoQueries {
         }
     }
 
-    /// Returns a row's entry and the time at which it changes without new events; nil for never.
+    /// Returns a row's entry and the time at which the entry changes without new events, which is
+    /// nil if it does not.
     func entry(
         _ row: Row, _ table: GroupTable, at now: UTCTime
     ) throws -> (GroupEntry, until: UTCTime?) {
@@ -187,8 +192,8 @@ extension VideoQueries {
         return (entry, known.until)
     }
 
-    /// Returns the time of the oldest of the `count` most recently shared broadcasts; nil if there
-    /// are fewer.
+    /// Returns the time of the oldest of the `count` most recently shared broadcasts, or nil if
+    /// there are fewer broadcasts.
     func cutTime(_ count: Int) throws -> Int64? {
         let rows = try sharedLast(count)
         let least = rows.count < count ? nil : rows.last.map { Int64(descending: $0.key) }
@@ -203,11 +208,11 @@ extension VideoQueries {
             after: nil, limit: count)
     }
 
-    /// Returns the broadcasts at or after a place, in ascending order, of the `count` most recently
-    /// shared videos.
+    /// Returns the broadcasts of the `count` most recently shared videos that are at or after a
+    /// place, in ascending order.
     ///
-    /// If at most `count` broadcasts of all videos are at or after the place, the result contains
-    /// them all, because no broadcast is later than its video.
+    /// If at most `count` broadcasts in total are at or after the place, the result contains all of
+    /// them, because videos are sorted by their latest broadcast.
     func broadcasts(from place: BroadcastPlace, ofFirst count: Int) throws -> [BroadcastPlace] {
         try broadcasts(from: place, of: sharedLast(count))
     }
@@ -282,7 +287,7 @@ struct GroupTable {
     }
 }
 
-/// The rows of a group, which may be limited to its front.
+/// The rows of a group, which may be limited to its first entries.
 private struct GroupRows<Reader: ViewReader> {
     private(set) var table: GroupTable
     private let reader: Reader
@@ -293,9 +298,11 @@ private struct GroupRows<Reader: ViewReader> {
         (self.table, self.reader) = (table, reader)
     }
 
-    /// Limits the group to the videos with one of the newest broadcasts, or to its first entries.
+    /// Limits a group in timeline order to the videos of the newest broadcasts, and other groups to
+    /// their first entries.
     ///
-    /// - Parameter share: the time of the oldest of these broadcasts; nil if there are fewer.
+    /// - Parameter share: the time of the oldest of these broadcasts; nil if there are fewer than
+    ///   `count`.
     mutating func cut(to count: Int, share time: Int64?) throws {
         if table.isTimed {
             if let time { table.cut(toSharedAt: time) }
@@ -320,7 +327,7 @@ private struct GroupRows<Reader: ViewReader> {
         try !rows(before: key, limit: 1).isEmpty
     }
 
-    /// Returns the key of the last of the first `index` rows; nil if there are none.
+    /// Returns the key of the last of the first `index` rows, or nil if there are no rows.
     func key(at index: Int) throws -> [UInt8]? {
         var (left, key) = (index, [UInt8]?.none)
         while left > 0 {

@@ -3,14 +3,14 @@ internal import TapedeckProjections
 
 /// A page of users who like an answer.
 public struct LikersPage: Codable, Hashable, Sendable {
-    /// The users who like the answer, by their first likes.
+    /// The users who like the answer, sorted by their first likes.
     ///
     /// The first page begins with the user of this store if no remote shows that user's like yet.
     public var likers: [LikerEntry]
-    /// The number of users whose likes a remote has shown, plus the user of this store if that like
-    /// is pending.
+    /// The number of users whose likes a remote has shown, plus one if the like of this store's
+    /// user is pending.
     public var count: Int
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
@@ -22,11 +22,11 @@ public struct LikerEntry: Codable, Hashable, Sendable {
         case waiting
         /// The user liked the answer here, and a remote refused it.
         case refused
-        /// A remote shows it.
+        /// A remote shows the like.
         case shown
     }
 
-    /// The user's id; nil for the user of this store if no remote has reported that id.
+    /// The user's id; nil if this is the user of this store and no remote has reported the id.
     @NullWhenNil public var user: String?
     /// The user's name.
     @NullWhenNil public var username: String?
@@ -43,9 +43,9 @@ public struct LikerEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Returns the users who like an answer, each once.
+    /// Returns the users who like an answer, each listed once.
     ///
-    /// Users are sorted by their first likes at the remote. The first likes never change, so a page
+    /// Users are sorted by their first likes on the remote. The first likes never change, so a page
     /// continues where the previous one ended, even if likes are added in between. The cost depends
     /// on the size of the page.
     ///
@@ -75,8 +75,10 @@ extension VideoQueries {
         return LikersPage(likers: likers, count: Int(clamping: count), next: next)
     }
 
-    /// Returns whether a user likes an answer: as the user last toggled it, unless that was refused
-    /// or dropped, or else as a remote shows it.
+    /// Returns whether a user likes an answer.
+    ///
+    /// The last toggle recorded here decides. If there is none, or if it was refused or dropped,
+    /// the likes that a remote shows decide.
     func isLiked(_ state: AnswerList.State, _ key: Tag, by user: String?) throws -> Bool {
         if let like = state.like, like.refusal == nil, like.outcome?.kind != .dropped {
             return like.isOn
@@ -90,7 +92,7 @@ extension VideoQueries {
             of: projections.answers, key: key, name: AnswerItems.liker(user)) != nil
     }
 
-    /// Returns the like of this store's user that no remote shows yet; nil if there is none.
+    /// Returns the like of this store's user if no remote shows it yet; otherwise nil.
     func waitingLike(_ key: Tag) throws -> LikerEntry? {
         let own = try ownUser()
         guard let like = try reader.state(of: projections.answers, key: key)?.like, like.isOn,

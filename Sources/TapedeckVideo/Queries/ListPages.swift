@@ -3,9 +3,9 @@ internal import TapedeckProjections
 
 /// A page of videos that were shared more than once.
 public struct DuplicatesPage: Codable, Hashable, Sendable {
-    /// The videos, by key.
+    /// The videos, sorted by key.
     public var videos: [DuplicateEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
@@ -25,7 +25,7 @@ public struct DuplicateEntry: Codable, Hashable, Sendable {
 public struct WatchLaterPage: Codable, Hashable, Sendable {
     /// The videos, oldest mark first.
     public var videos: [WatchLaterEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
@@ -38,10 +38,10 @@ public struct WatchLaterEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Returns the videos that were shared more than once, by key.
+    /// Returns the videos that were shared more than once, sorted by key.
     ///
-    /// A page ends early when it holds `QueryLimits.broadcastsPerPageMax` ids. At most that many
-    /// ids of one video are listed; `broadcastCount` is the full number.
+    /// A page ends early when it holds `QueryLimits.broadcastsPerPageMax` ids. At most this number
+    /// of ids is listed for each video; `broadcastCount` is the total number.
     public func duplicates(
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> DuplicatesPage {

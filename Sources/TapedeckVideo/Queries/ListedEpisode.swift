@@ -9,7 +9,7 @@ enum ScheduleQuery {
     /// milliseconds since 1970.
     static func days(from lower: Int64, to upper: Int64) -> (first: CalendarDay, last: CalendarDay)
     {
-        // The day in a channel's time zone may be one earlier or later than in UTC.
+        // The date in a channel's time zone may be one day earlier or later than in UTC.
         let days = 1 + QueryLimits.airdateDaysMax
         return (
             CalendarDay(milliseconds: lower, offsetSeconds: 0).adding(-days),
@@ -23,10 +23,10 @@ struct ListedEpisode {
     let episode: EpisodeScheduled
     let show: ShowObserved
     let channel: TVmazeChannel
-    /// The day on which it begins in its channel's time zone.
+    /// The day on which the episode begins in its channel's time zone.
     let day: CalendarDay
 
-    /// Creates a listed episode; nil if the episode is cancelled.
+    /// Creates a listed episode, or returns nil if the episode is cancelled.
     init?(
         _ episode: EpisodeScheduled, _ show: ShowObserved, _ channel: TVmazeChannel,
         _ listings: DayListings, _ zones: inout ZoneCache
@@ -51,7 +51,7 @@ struct ListedEpisode {
         return start + Int64(minutes) * 60_000
     }
 
-    /// The episode as reports show it.
+    /// The episode in the form that reports use.
     var entry: ScheduleWeek.Episode {
         ScheduleWeek.Episode(
             id: episode.episode, show: show.hasName ? show.name : nil, showId: episode.show,
@@ -73,7 +73,7 @@ extension TVmazeChannel {
 }
 
 extension VideoQueries {
-    /// Calls `body` for each episode that begins in a span of time, by start time, then by id.
+    /// Calls `body` for each episode that begins in a span of time, in order of start time and id.
     ///
     /// Cancelled episodes are left out. Reads the rows of all channels in the span until `body`
     /// returns false, and looks up each show once.
@@ -121,7 +121,7 @@ extension VideoQueries {
         }
     }
 
-    /// Returns the known facts about a show; an empty value if the show is unknown.
+    /// Returns the known facts about a show, or an empty value if the show is unknown.
     func knownShow(_ id: Int64) throws -> ShowObserved {
         let tag = Tag(unchecked: "show/\(id)")
         return try reader.state(of: projections.shows, key: tag)?.show ?? ShowObserved()

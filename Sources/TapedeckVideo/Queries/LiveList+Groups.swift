@@ -5,16 +5,16 @@ internal import TapedeckModel
 extension LiveArrangement where Self == ArrangedList<GroupEntry, GroupEntry> {
     /// A part of a group; see `VideoQueries.videos(in:at:from:newest:playableOnly:limit:cursor:)`.
     ///
-    /// The rows before the part are kept in memory as well. With `playableOnly`, so are
-    /// `QueryLimits.groupScanMax` rows from its start. Throws `ModelError` with `.usage` for
-    /// arguments outside their bounds.
+    /// The rows before the part are kept in memory as well. With `playableOnly`,
+    /// `QueryLimits.groupScanMax` rows from the start of the part are kept in memory, too. Throws
+    /// `ModelError` with `.usage` for arguments outside their bounds.
     ///
     /// - Parameters:
     ///   - index: the number of rows to skip at the front; at most `QueryLimits.groupCountMax`.
     ///   - newest: the size to which to limit the group; nil for no limit. In groups in timeline
-    ///     order, this counts the most recently shared broadcasts, which are read again after each
-    ///     new one, and only videos with one of them remain. In other groups, it counts entries
-    ///     from the front.
+    ///     order, this is a number of most recently shared broadcasts, and the group is limited to
+    ///     the videos of these broadcasts, which are read again after each new broadcast. In other
+    ///     groups, it is a number of entries from the front.
     ///   - playableOnly: whether to leave out videos that are not known to be playable.
     ///   - limit: the maximum number of videos.
     public static func part(

@@ -40,8 +40,8 @@ extension LiveQuery where Self == LiveList<ChatEntry> {
     /// The chat of a video, newest message first.
     ///
     /// The user's messages that no remote shows yet come first, oldest first. Blocked messages are
-    /// left out. Unlike `VideoQueries.chat`, this does not require the user to be signed in. Throws
-    /// `ModelError` with `.invalidVideo`.
+    /// left out. Unlike `VideoQueries.chat`, this list does not require the user to be signed in.
+    /// Throws `ModelError` with `.invalidVideo`.
     public static func chat(
         video: String, limit: Int = QueryLimits.pageCountDefault,
         projections: VideoProjections = .standard

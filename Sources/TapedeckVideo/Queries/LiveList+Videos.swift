@@ -90,9 +90,10 @@ extension LiveQuery where Self == LiveList<ExtractionEntry> {
 }
 
 extension LiveQuery where Self == LiveList<NowPlayingEntry> {
-    /// The first devices and what they play; see `VideoQueries.nowPlaying`.
+    /// The first devices and the videos that they play; see `VideoQueries.nowPlaying`.
     ///
-    /// `estimatedSeconds` is the reported position; the caller derives the current one from `at`.
+    /// `estimatedSeconds` is the reported position; the caller can derive the current position from
+    /// `at`.
     public static func nowPlaying(
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
     ) -> Self {
@@ -141,14 +142,15 @@ extension LiveQuery where Self == LiveList<DownloadEntry> {
                 try queries.downloadEntry(row, tag),
                 keys: [queries.tag("video", in: row, after: prefix)])
         }
-        // Whether the video was watched to the end.
+        // These rows determine whether a video was watched to the end.
         let watched = RowRange(keysOf: projections.playback)
         return Self([part], details: [(watched, nil)], limit: limit, projections)
     }
 }
 
 extension UTCTime {
-    /// Returns the earliest of some times after this one, in milliseconds since 1970.
+    /// Returns the earliest of the given times that is after this time, in milliseconds since 1970,
+    /// or nil if there is none.
     func first(of times: [UTCTime?]) -> Int64? {
         times.compactMap { $0?.milliseconds }.filter { $0 > milliseconds }.min()
     }

@@ -18,7 +18,8 @@ extension LiveQuery where Self == LiveList<AnswerEntry> {
         let shown = Self.Part(RowRange(of: projections.answers)) { row, queries, _ in
             LiveEntry(try queries.shownAnswer(row, likedBy: queries.ownUser()))
         }
-        // No key says which user a question belongs to, or who likes an answer.
+        // These rows may affect every entry, because no key shows whom a question concerns or who
+        // likes an answer.
         let details =
             people(projections) + [
                 (RowRange(of: projections.questions), nil),
@@ -36,8 +37,8 @@ extension LiveQuery where Self == LiveList<QuestionEntry> {
     /// The first questions; see `VideoQueries.questions`.
     ///
     /// - Parameters:
-    ///   - receiver: the user who was asked, which includes only questions that a remote shows; nil
-    ///     for all users.
+    ///   - receiver: the user who was asked; nil for all users. If set, the list contains only
+    ///     questions that a remote shows.
     ///   - isPending: whether to leave out answered questions.
     public static func questions(
         to receiver: String? = nil, isPending: Bool = true,
@@ -63,10 +64,10 @@ extension LiveQuery where Self == LiveList<QuestionEntry> {
 }
 
 extension LiveArrangement where Self == ArrangedList<QuestionEntry, QuestionEntry> {
-    /// The first questions to the account's user that a remote shows; see
+    /// The first questions that a remote shows and that are addressed to the account's user; see
     /// `VideoQueries.ownQuestions`.
     ///
-    /// While that user is unknown, the list is empty, and `LiveState.failures` contains
+    /// While the account's user is unknown, the list is empty, and `LiveState.failures` contains
     /// `.signInRequired`.
     ///
     /// - Parameter isPending: whether to leave out answered questions.
@@ -91,14 +92,14 @@ extension LiveArrangement where Self == ArrangedList<QuestionEntry, QuestionEntr
 }
 
 extension LiveQuery where Self == LiveList<UserEntry> {
-    /// The first users by name; see `VideoQueries.users`.
+    /// The first users, sorted by name; see `VideoQueries.users`.
     public static func users(
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
     ) -> Self {
         let part = Self.Part(RowRange(of: projections.users)) { row, queries, _ in
             LiveEntry(try queries.userEntry(row))
         }
-        // The users whom the account's user follows.
+        // These rows contain the users whom the account's user follows.
         let followed = RowRange(
             of: projections.following, itemsOf: nil, prefix: RowKey(FollowList.Edge.prefix))
         return Self(
@@ -107,7 +108,8 @@ extension LiveQuery where Self == LiveList<UserEntry> {
 }
 
 extension LiveQuery where Self == LiveList<FollowEntry> {
-    /// The first users who follow a user, or whom a user follows; see `VideoQueries.follows`.
+    /// The first followers of a user, or the first users whom a user follows; see
+    /// `VideoQueries.follows`.
     ///
     /// Throws `ModelError` with `.invalidTag`.
     public static func follows(
@@ -130,7 +132,8 @@ extension LiveQuery where Self == LiveList<FollowEntry> {
     }
 }
 
-/// Returns the rows with users' names and with the account's user, which may affect every entry.
+/// Returns the rows that contain users' names or determine the account's user, each of which may
+/// affect every entry.
 func people(_ projections: VideoProjections) -> [(RowRange, prefix: Int?)] {
     [
         (RowRange(of: projections.users), nil),

@@ -2,7 +2,7 @@ public import TapedeckProjections
 
 internal import TapedeckModel
 
-/// A live list of this domain.
+/// A live list of the video domain.
 ///
 /// ```swift
 /// var videos: [GroupEntry] = []
@@ -43,8 +43,8 @@ public struct LiveList<Entry: Hashable & Sendable>: LiveQuery {
     /// Creates a list.
     ///
     /// - Parameters:
-    ///   - details: additional rows, with the number of bytes before the subject in their keys; nil
-    ///     if a row may affect every entry.
+    ///   - details: ranges of additional rows, each with the number of bytes before the subject in
+    ///     its keys, which is nil if a row may affect every entry.
     init(
         _ parts: [Part], _ order: LiveOrder = .concatenated,
         details: [(RowRange, prefix: Int?)] = [], dependencies: [any Projection] = [], limit: Int,
@@ -70,7 +70,8 @@ public struct LiveList<Entry: Hashable & Sendable>: LiveQuery {
         return parts.count == 1 ? subject : [UInt8(list)] + subject
     }
 
-    /// Returns the subject that an additional row affects; nil if it may affect every entry.
+    /// Returns the subject that an additional row affects, or nil if the row may affect every
+    /// entry.
     public func subject(ofDetail key: [UInt8], in index: Int) -> [UInt8]? {
         prefixCounts[index].map { Array(key.dropFirst($0)) }
     }
@@ -100,7 +101,8 @@ extension LiveQuery where Self == LiveList<GroupEntry> {
     ) -> Self {
         let (videos, playability) = (projections.videos, projections.playability)
         var details: [(RowRange, prefix: Int?)] = [
-            // If anything is shown of a video, it has a row in one of these.
+            // If an entry shows any facts about its video, the video has a row in one of these
+            // ranges.
             (RowRange(of: videos, table: VideoList.Table.newest), 8),
             (RowRange(of: videos, table: VideoList.Table.likes), 8),
             (RowRange(of: projections.watchLater), 8),
@@ -110,7 +112,8 @@ extension LiveQuery where Self == LiveList<GroupEntry> {
         ]
         var dependencies: [any Projection] = []
         if table.isOfSubmissions {
-            // The names of accounts; no key says which videos belong to an account.
+            // Names of accounts may affect every entry, because no key shows which videos belong to
+            // an account.
             details.append((RowRange(of: projections.accounts), nil))
             dependencies.append(projections.viewCounts)
         }
@@ -171,7 +174,8 @@ extension LiveQuery where Self == LiveList<SubmissionEntry> {
             [part],
             details: [
                 (RowRange(of: projections.viewCounts), 0),
-                // The names of accounts; no key says which videos belong to an account.
+                // Names of accounts may affect every entry, because no key shows which videos
+                // belong to an account.
                 (RowRange(of: projections.accounts), nil),
             ], limit: limit, projections)
     }

@@ -2,9 +2,9 @@ public import TapedeckProjections
 
 internal import TapedeckModel
 
-/// An episode of a week, with its day.
+/// An episode in the schedule of a week, with its day.
 public struct DatedEpisode: Codable, Hashable, Sendable {
-    /// The calendar day on which it begins in the channel's time zone, as `YYYY-MM-DD`.
+    /// The calendar day on which the episode begins in the channel's time zone, as `YYYY-MM-DD`.
     public var date: String
     /// The episode.
     public var episode: ScheduleWeek.Episode
@@ -27,16 +27,16 @@ public struct ScheduleRow: Hashable, Sendable {
 }
 
 extension LiveArrangement where Self == ArrangedList<ScheduleRow, ScheduleWeek.Episode> {
-    /// The episodes that are on, as time passes; see `VideoQueries.onNow`.
+    /// The episodes that are on, updated as time passes; see `VideoQueries.onNow`.
     ///
-    /// The rows of four days are kept in memory, and are read again when a day begins in UTC.
+    /// The rows of four days are kept in memory, and are read again at the start of each UTC day.
     public static func onNow(
         scope: ScheduleScope, projections: VideoProjections = .standard
     ) -> Self {
         shown(scope, projections) { EpisodesShown(at: $0) }
     }
 
-    /// The episodes that end soon, as time passes; see `VideoQueries.endingSoon` and
+    /// The episodes that end soon, updated as time passes; see `VideoQueries.endingSoon` and
     /// `onNow(scope:projections:)`.
     ///
     /// Throws `ModelError` with `.usage` if the window is negative or too long.
@@ -71,14 +71,14 @@ extension LiveArrangement where Self == ArrangedList<ScheduleRow, DatedEpisode> 
     /// the year 9999.
     ///
     /// - Parameter week: any day of the week, as `YYYY-MM-DD`; nil to follow the current week. In
-    ///   that case the rows of 19 days are kept in memory, and are read again when a day begins in
-    ///   UTC.
+    ///   that case, the rows of 19 days are kept in memory, and are read again at the start of each
+    ///   UTC day.
     public static func schedule(
         week: String? = nil, scope: ScheduleScope, projections: VideoProjections = .standard
     ) throws -> Self {
         let named = try week.map { try CalendarDay(week: $0) }
-        // The episodes of a week before and a week after determine the time zone in which the week
-        // changes.
+        // The episodes up to one week before and one week after `now` determine the time zone in
+        // which the week changes.
         let source = ScheduleRows(scope, projections, daysBefore: 9, daysAhead: 10)
         return Self(
             of: { now in
@@ -107,7 +107,7 @@ extension LiveArrangement where Self == ArrangedList<ScheduleRow, DatedEpisode> 
 }
 
 extension ListedEpisode {
-    /// Returns the episodes of some rows that are not cancelled, by start time, then by id.
+    /// Returns the episodes in some rows that are not cancelled, in order of start time and id.
     fileprivate static func listed(_ rows: [ScheduleRow]) -> [ListedEpisode] {
         var listings = DayListings()
         for case .listing(let day, let listing) in rows.map(\.kind) {

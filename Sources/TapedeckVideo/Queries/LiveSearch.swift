@@ -10,8 +10,8 @@ package import TapedeckProjections
 /// }
 /// ```
 ///
-/// After a commit, only the texts that it changed are searched for the words. If there are more
-/// hits than `limit`, replacing a lost hit costs one lookup.
+/// After a commit, only the changed texts are searched. If there are more hits than `limit`,
+/// replacing a hit that drops out costs one lookup.
 public struct LiveSearch: Sendable {
     private let words: SearchWords
     private let scope: SearchScope?
@@ -22,7 +22,7 @@ public struct LiveSearch: Sendable {
 
     /// The maximum number of broadcasts of a changed video that are checked again.
     ///
-    /// If a changed video has more, the whole search is repeated.
+    /// If a changed video has more broadcasts, the whole search is repeated.
     private static let broadcastsMax = 256
 
     /// Creates a search for words.
@@ -55,9 +55,11 @@ extension LiveSearch: LiveRanking {
         }
     }
 
-    /// Returns the changed parts and all broadcasts of changed videos; nil if a video has too many.
+    /// Returns the changed parts and all broadcasts of changed videos, or nil if a video has too
+    /// many broadcasts.
     ///
-    /// A video's winner determines whether a broadcast is a hit.
+    /// The broadcasts are included because a video's winner determines whether each of them is a
+    /// hit.
     package func parts(
         touchedBy changed: Set<LivePart>, _ views: Views
     ) throws -> Set<LivePart>? {

@@ -2,12 +2,12 @@ public import TapedeckLog
 public import TapedeckModel
 internal import TapedeckProjections
 
-/// The number of new videos and comments since a log position: the notice "2 new videos & 1 new
-/// comment".
+/// The number of new videos and comments since a log position, as in the notice "2 new videos & 1
+/// new comment".
 public struct News: Codable, Hashable, Sendable {
     /// The number of videos that were unknown before.
     public var newVideos: Int
-    /// The number of new comments and of further shares of a video.
+    /// The number of new comments, including repeated shares of a video.
     public var newComments: Int
     /// The notice; nil if nothing is new.
     @NullWhenNil public var text: String?
@@ -24,32 +24,32 @@ public struct News: Codable, Hashable, Sendable {
     }
 }
 
-/// The rule for counting what is new.
+/// The rule for counting new videos and comments.
 public enum NewsRule: Sendable {
-    /// The first share of a video is a new video; every further share and every comment by others
-    /// is a new comment.
+    /// The first share of a video counts as a new video; every further share, and every comment by
+    /// another user, counts as a new comment.
     case everyShare
-    /// The rule of the app of 2012: all shares of an unknown video are one new video, each share of
-    /// a known video is a new comment, and comments do not count.
+    /// The rule of the 2012 app: all shares of an unknown video count as one new video, each share
+    /// of a known video counts as a new comment, and comments do not count.
     case of2012
 }
 
-/// A broadcast, by its time and id, and its video.
+/// The time and id of a broadcast, and its video.
 private typealias Share = (place: BroadcastPlace, video: VideoKey)
 
 extension VideoQueries {
-    /// Counts what is new after a log position.
+    /// Counts the new videos and comments after a log position.
     ///
-    /// A broadcast is new if no sighting of it is at or before the position; a video is new if no
-    /// broadcast of it is. The cost is that of the events after the position, plus one lookup for
-    /// each broadcast and video among them. Throws the log's errors, and `ModelError` with `.usage`
-    /// if `newest` is below 1 or above `QueryLimits.newsCountMax`.
+    /// A broadcast is new if it was first sighted after the position, and a video is new if all of
+    /// its broadcasts are new. Reads the events after the position, with one lookup for each of
+    /// their broadcasts and videos. Throws the log's errors, and `ModelError` with `.usage` if
+    /// `newest` is below 1 or above `QueryLimits.newsCountMax`.
     ///
     /// - Parameters:
     ///   - mark: the head at the user's last check.
     ///   - log: the log from which the reader's projections are built.
-    ///   - newest: the number of most recently shared broadcasts to consider, for apps that show no
-    ///     more; nil for all.
+    ///   - newest: the number of most recently shared broadcasts to consider, for apps that show
+    ///     only this number; nil for all broadcasts.
     ///   - isShown: returns whether a video is shown in the list; other videos do not count.
     public func news(
         since mark: LogPosition, in log: EventLog, rule: NewsRule = .everyShare,
@@ -113,7 +113,7 @@ extension VideoQueries {
         return shares
     }
 
-    /// Returns the videos on which others commented after a position, once for each comment.
+    /// Returns the videos on which other users commented after a position, once for each comment.
     private func newComments(
         since mark: LogPosition, through head: LogPosition, in log: EventLog
     ) throws -> [VideoKey] {
@@ -159,7 +159,7 @@ extension VideoQueries {
 
     /// Keeps the shares that are among the most recently shared broadcasts of all videos.
     ///
-    /// The cost is that of everything shared after the oldest share that may be among them.
+    /// Reads all broadcasts that are at or after the oldest share that may be kept.
     private func cut(_ shares: [Share], to count: Int) throws -> [Share] {
         let sorted = shares.sorted { $1.place < $0.place }
         guard let least = sorted.prefix(count).last else { return [] }

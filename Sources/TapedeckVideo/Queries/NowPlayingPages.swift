@@ -1,19 +1,19 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A page of devices and what they play.
+/// A page of devices and the videos that they play.
 public struct NowPlayingPage: Codable, Hashable, Sendable {
     /// The devices, most recent report first.
     public var devices: [NowPlayingEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
-/// A device and what it plays.
+/// A device and the video that it plays.
 public struct NowPlayingEntry: Codable, Hashable, Sendable {
     /// The device's name.
     public var device: String
-    /// The video, as `provider:id`; nil if the device has none.
+    /// The video, as `provider:id`; nil if no video is playing or paused on the device.
     @NullWhenNil public var video: String?
     /// The name of the viewing.
     @NullWhenNil public var viewing: String?
@@ -28,7 +28,7 @@ public struct NowPlayingEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Returns the devices and what they play, most recent report first.
+    /// Returns the devices and the videos that they play, most recent report first.
     public func nowPlaying(
         at now: UTCTime, limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> NowPlayingPage {
@@ -39,11 +39,11 @@ extension VideoQueries {
             devices: try rows.map { try device(in: $0, behind: 8, at: now) }, next: next)
     }
 
-    /// Returns the devices on which a video is playing or paused, by name.
+    /// Returns the devices on which a video is playing or paused, sorted by name.
     ///
-    /// A programme guide can highlight a video that is on a device.
+    /// A programme guide can use this method to highlight a video that is playing on a device.
     ///
-    /// - Parameter video: the video's key, or any form of its URL.
+    /// - Parameter video: the video's key, or any of its URLs.
     public func nowPlaying(
         video: String, at now: UTCTime, limit: Int = QueryLimits.pageCountDefault,
         cursor: String? = nil
@@ -57,7 +57,7 @@ extension VideoQueries {
             next: next)
     }
 
-    /// Returns the device of a row.
+    /// Returns the device in a row.
     ///
     /// - Parameters:
     ///   - prefix: the number of bytes before the device in the row's key.

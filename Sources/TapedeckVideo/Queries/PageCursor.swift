@@ -1,13 +1,13 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// The position at which a page ended, as base64url: the list's letter, the last row's key, and a
-/// checksum.
+/// The position at which a page ended: the list's letter, the last row's key and a checksum,
+/// encoded as base64url.
 ///
-/// Cursors are opaque to callers. The checksum detects truncated or invented cursors, and the
-/// letter detects cursors of another list.
+/// Cursors are opaque to callers. The checksum detects truncated and invented cursors, and the
+/// letter detects cursors from another list.
 struct PageCursor {
-    /// The list that a cursor belongs to.
+    /// The list to which a cursor belongs.
     enum List: UInt8 {
         case videos = 0x76
         case duplicates = 0x64
@@ -48,7 +48,7 @@ struct PageCursor {
     /// A key that sorts after every row of a list.
     static let end: [UInt8] = [0xFF]
 
-    /// Returns whether a text is a valid cursor of a list.
+    /// Returns whether a string is a valid cursor for a list.
     static func isOf(_ list: List, _ text: String) -> Bool { (try? key(list, text)) != nil }
 
     /// The maximum length of a cursor, in bytes.
@@ -58,7 +58,7 @@ struct PageCursor {
     static func text(_ list: List, _ key: [UInt8]) -> String {
         var bytes = [list.rawValue] + key
         bytes.appendBigEndian(bytes.withUnsafeBytes { crc32c($0) })
-        // String replacements would cost as much as reading some pages.
+        // Replacing substrings here would cost as much as reading a small page.
         let text = Data(bytes).base64EncodedString().utf8.compactMap { letter -> UInt8? in
             switch letter {
             case UInt8(ascii: "+"): UInt8(ascii: "-")
@@ -70,8 +70,9 @@ struct PageCursor {
         return text.utf8Text
     }
 
-    /// Returns the row's key; throws `ModelError` with `.usage` if the text is not a cursor of this
-    /// list.
+    /// Returns the row's key, or nil if there is no cursor.
+    ///
+    /// Throws `ModelError` with `.usage` if the string is not a cursor for this list.
     static func key(_ list: List, _ text: String?) throws(ModelError) -> [UInt8]? {
         guard let text else { return nil }
         let error = ModelError(

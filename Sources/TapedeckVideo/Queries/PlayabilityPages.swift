@@ -3,14 +3,14 @@ internal import TapedeckProjections
 
 /// Whether a video can be played.
 public enum PlayabilityState: String, Codable, Hashable, Sendable {
-    /// It was never checked.
+    /// The video was never checked.
     case unknown
     case playable, unplayable
-    /// All checks have failed, so the answer is unknown.
+    /// All checks have failed, so it is unknown whether the video can be played.
     case failed
 }
 
-/// The videos to include in a list of playability.
+/// The videos to include in a playability list.
 public enum PlayabilityFilter: String, Sendable, CaseIterable {
     /// All shared videos, most recently shared first.
     case all
@@ -18,14 +18,14 @@ public enum PlayabilityFilter: String, Sendable, CaseIterable {
     case unknown
     /// The playable videos.
     ///
-    /// Videos that no remote reports as unplayable come first, by key, then videos whose report has
-    /// expired, earliest expiry first.
+    /// Videos that no remote has reported as unplayable come first, sorted by key. Videos whose
+    /// report has expired come next, earliest expiry first.
     case playable
     /// The unplayable videos, earliest expiry of a remote's report first.
     case unplayable
     /// The videos whose check failed, earliest retry first.
     case failed
-    /// The videos whose failed check is due again.
+    /// The videos whose check failed and is due again.
     case due
 }
 
@@ -33,24 +33,24 @@ public enum PlayabilityFilter: String, Sendable, CaseIterable {
 public struct PlayabilityPage: Codable, Hashable, Sendable {
     /// The videos.
     public var videos: [PlayabilityEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
-/// Whether a video can be played, as of a time.
+/// Whether a video can be played at a given time.
 public struct PlayabilityEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var video: String
     /// Whether the video can be played.
     public var state: PlayabilityState
-    /// The reason why it cannot be played or is not known; `remote` if the users of a remote report
-    /// it.
+    /// The reason why the video cannot be played or could not be checked; `remote` if users of a
+    /// remote reported that it cannot be played.
     @NullWhenNil public var reason: String?
     /// The time of the last check.
     @NullWhenNil public var checkedAt: UTCTime?
-    /// The number of checks that failed since the last conclusive one.
+    /// The number of failed checks since the last conclusive check.
     public var failures: Int
-    /// The time at which to retry a failed check; nil if there is none.
+    /// The time at which to retry a failed check; nil if no retry is scheduled.
     @NullWhenNil public var nextTryAt: UTCTime?
     /// The time at which a remote's report of an unplayable video expires; nil if there is no such
     /// report or it does not expire.
@@ -81,9 +81,10 @@ public struct PlayabilityEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Returns whether a video can be played at `now`; `.unknown` for an unknown video.
+    /// Returns whether a video can be played at `now`; the state is `.unknown` for an unknown
+    /// video.
     ///
-    /// - Parameter video: the video's key, or any form of its URL.
+    /// - Parameter video: the video's key, or any of its URLs.
     public func playability(of video: String, at now: UTCTime) throws -> PlayabilityEntry {
         let key = try VideoKey(video)
         return PlayabilityEntry(
@@ -97,9 +98,9 @@ extension VideoQueries {
 
     /// Returns videos and whether they can be played at `now`.
     ///
-    /// A page of `.unknown` or `.failed` may be shorter than `limit` although there is a next one:
-    /// `.unknown` examines at most `QueryLimits.pageCountMax` videos, and `.failed` leaves out
-    /// videos that a remote reports as unplayable.
+    /// A page of `.unknown` or `.failed` videos may be shorter than `limit` even if there is a next
+    /// page: `.unknown` examines at most `QueryLimits.pageCountMax` videos, and `.failed` leaves
+    /// out videos that a remote reports as unplayable.
     public func playability(
         _ filter: PlayabilityFilter = .all, at now: UTCTime,
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
@@ -141,7 +142,7 @@ extension VideoQueries {
             videos: try rows.map { try checkedPlayability($0, at: now) }, next: next)
     }
 
-    /// Returns whether the video of a row of a table of checks can be played.
+    /// Returns whether the video in a row of a table of checks can be played.
     func checkedPlayability(_ row: Row, at now: UTCTime) throws -> PlayabilityEntry {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try Playability.State(reading: &reader)
@@ -168,7 +169,7 @@ extension VideoQueries {
         return PlayabilityPage(videos: found, next: nil)
     }
 
-    /// Returns whether the video of a row of the list of shared videos can be played.
+    /// Returns whether the video in a row of the list of shared videos can be played.
     func sharedPlayability(_ row: Row, at now: UTCTime) throws -> PlayabilityEntry {
         let tag = tag("video", in: row, after: 8)
         return PlayabilityEntry(

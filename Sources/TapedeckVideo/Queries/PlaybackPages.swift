@@ -3,11 +3,11 @@ internal import TapedeckProjections
 
 /// The viewing progress of a video.
 public enum PlaybackState: String, Codable, Hashable, Sendable {
-    /// It was never played, or only its very beginning was.
+    /// The video was never played, or only its very beginning was played.
     case unwatched
-    /// It was started but not finished.
+    /// The video was started but not finished.
     case inProgress
-    /// It was played to the end.
+    /// The video was played to the end.
     case finished
 }
 
@@ -15,7 +15,7 @@ public enum PlaybackState: String, Codable, Hashable, Sendable {
 public struct PlaybackPage: Codable, Hashable, Sendable {
     /// The videos, most recently played first.
     public var videos: [PlaybackEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
@@ -62,9 +62,9 @@ public struct PlaybackEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Returns the playback state of a video; `.unwatched` if it was never played.
+    /// Returns the playback state of a video, which is `.unwatched` if it was never played.
     ///
-    /// - Parameter video: the video's key, or any form of its URL.
+    /// - Parameter video: the video's key, or any of its URLs.
     public func playback(of video: String) throws -> PlaybackEntry {
         let key = try VideoKey(video)
         return PlaybackEntry(key.text, try reader.state(of: projections.playback, key: key.tag))

@@ -5,7 +5,7 @@ internal import TapedeckProjections
 public struct QuestionsPage: Codable, Hashable, Sendable {
     /// The questions, newest first.
     public var questions: [QuestionEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
@@ -13,17 +13,17 @@ public struct QuestionsPage: Codable, Hashable, Sendable {
 public struct QuestionEntry: Codable, Hashable, Sendable {
     /// The state of a question.
     public enum State: String, Codable, Sendable {
-        /// It was asked here, and no remote shows it yet.
+        /// The question was asked here, and no remote shows it yet.
         case asking
-        /// It is unanswered, or the submitted answer was refused.
+        /// The question is unanswered, or the submitted answer was refused.
         case open
-        /// It was answered here, and no remote shows the answer yet.
+        /// The question was answered here, and no remote shows the answer yet.
         case answering
-        /// It has an answer.
+        /// The question has an answer.
         case answered
     }
 
-    /// The question's id; while it is being asked, the id of the event that asked it.
+    /// The question's id or, until a remote shows the question, the id of the event that asked it.
     public var id: String
     /// The text of the question.
     @NullWhenNil public var text: String?
@@ -37,12 +37,13 @@ public struct QuestionEntry: Codable, Hashable, Sendable {
     @NullWhenNil public var receiverName: String?
     /// The state of the question.
     public var state: State
-    /// The id of its answer.
+    /// The id of the answer.
     @NullWhenNil public var answer: String?
 }
 
 extension VideoQueries {
-    /// Returns questions, newest first, preceded by questions that no remote shows yet.
+    /// Returns the questions that no remote shows yet, followed by the questions that remotes show,
+    /// newest first.
     ///
     /// - Parameters:
     ///   - receiver: the user who was asked; nil for all users.
@@ -70,8 +71,9 @@ extension VideoQueries {
 
     /// Returns the questions to the account's user, newest first.
     ///
-    /// Remotes report the questions to all users; this leaves out the others. Throws `ModelError`
-    /// with `.signInRequired` if the account's user is unknown.
+    /// Remotes report questions addressed to any user; this method returns only questions addressed
+    /// to the account's user. Throws `ModelError` with `.signInRequired` if the account's user is
+    /// unknown.
     ///
     /// - Parameter isPending: whether to leave out answered questions.
     public func ownQuestions(
@@ -83,7 +85,7 @@ extension VideoQueries {
 
     /// Returns questions that were asked here and that no remote shows yet.
     ///
-    /// One receiver has few of them, so they are all on one page.
+    /// If a receiver is given, all of the questions are on one page, because there are only a few.
     private func askedQuestions(
         to receiver: String?, _ limit: Int, _ cursor: String?
     ) throws -> ([QuestionEntry], next: String?) {

@@ -7,7 +7,7 @@ public struct QueuePage: Codable, Hashable, Sendable {
     public var videos: [QueuePageEntry]
     /// The total number of videos in the queue.
     public var count: Int
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
@@ -15,11 +15,11 @@ public struct QueuePage: Codable, Hashable, Sendable {
 public struct QueuePageEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var video: String
-    /// The time at which the video was put in its place.
+    /// The time at which the video was added to the queue or last moved.
     public var at: UTCTime
-    /// The previous video; nil for the first.
+    /// The previous video; nil for the first video.
     @NullWhenNil public var previous: String?
-    /// The next video; nil for the last.
+    /// The next video; nil for the last video.
     @NullWhenNil public var next: String?
 
     init(_ video: String, _ entry: QueueEntry) {
@@ -50,10 +50,10 @@ extension VideoQueries {
             String(tag("video", in: row, after: prefix).name), try QueueEntry(decoding: row.value))
     }
 
-    /// Returns some videos of a queue, each with its neighbours; videos that are not queued are
-    /// left out.
+    /// Returns some videos in a queue, each with its neighbours; videos that are not in the queue
+    /// are left out.
     ///
-    /// - Parameter videos: the videos' keys, or any forms of their URLs.
+    /// - Parameter videos: the videos' keys, or any of their URLs.
     public func queue(_ queue: String = PlayQueue.defaultName, of videos: [String]) throws
         -> QueuePage
     {
@@ -81,7 +81,7 @@ extension VideoQueries {
             != nil
     }
 
-    /// Returns the next video in a queue; if `video` is nil or not queued, the first one.
+    /// Returns the next video in a queue, or the first video if `video` is nil or not in the queue.
     public func nextInQueue(
         after video: VideoKey?, queue: String = PlayQueue.defaultName
     ) throws -> String? {
@@ -91,7 +91,8 @@ extension VideoQueries {
         return try reader.state(of: projections.queue, key: PlayQueue.tag(queue))?.head
     }
 
-    /// Returns the previous video in a queue; nil for the first video, or if `video` is not queued.
+    /// Returns the previous video in a queue, or nil if `video` is the first video or not in the
+    /// queue.
     public func previousInQueue(
         before video: VideoKey, queue: String = PlayQueue.defaultName
     ) throws -> String? {

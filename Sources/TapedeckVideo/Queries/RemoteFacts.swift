@@ -1,7 +1,8 @@
 package import TapedeckModel
 package import TapedeckProjections
 
-/// A video whose watch-later mark was removed here but not yet at a remote: a row of `WatchLater`.
+/// A row of `WatchLater` for a video whose watch-later mark was removed here but not yet on a
+/// remote.
 package struct WatchLaterUnset: Hashable, Sendable {
     /// The video.
     package var key: Tag
@@ -21,7 +22,8 @@ package struct WatchLaterUnset: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// Returns whether a video was last removed from the list by a viewing, with the given event.
+    /// Returns whether a video was last removed from the list by a viewing that crossed the
+    /// threshold with the given event.
     package static func isUnset(
         _ video: Tag, by event: EventID, of watchLater: WatchLater, _ views: some ViewReader
     ) throws -> Bool {
@@ -29,7 +31,7 @@ package struct WatchLaterUnset: Hashable, Sendable {
         return state.isCrossing && state.clearedBy == event
     }
 
-    /// Returns the rows after a key, each with its own key to continue from.
+    /// Returns the rows after a key, each with its own key, after which the next page can start.
     package static func page(
         of watchLater: WatchLater, _ views: some ViewReader, after: [UInt8]?, limit: Int
     ) throws -> [(row: [UInt8], unset: WatchLaterUnset)] {
@@ -59,7 +61,8 @@ package struct KnownBroadcasts: Sendable {
     package var broadcasts: [Broadcast] = []
     /// Up to `countMax` broadcasts that the remote reports as marked to watch later.
     ///
-    /// Marks delivered from here come first, with time 0, then the others, oldest first.
+    /// Marks that were delivered from this store come first, with time 0. The remaining marks
+    /// follow, oldest first.
     package var told: [RemoteMark] = []
 
     /// The maximum number of broadcasts of a video that are read.
@@ -99,12 +102,12 @@ package struct KnownBroadcasts: Sendable {
 
 /// The facts that a remote reports about an answer, for connectors.
 package struct KnownAnswer: Sendable {
-    /// The highest number of a comment on the answer.
+    /// The highest number that the remote has assigned to a comment on the answer.
     package var newestComment: UInt64
     /// Whether the user is known to like the answer.
     package var isLiked: Bool
 
-    /// Reads an answer from the projections in `views`; nil if no remote has shown it.
+    /// Reads an answer from the projections in `views`, or returns nil if no remote has shown it.
     package init?(
         _ answer: Tag, likedBy user: String, _ views: some ViewReader,
         _ projections: VideoProjections
@@ -125,7 +128,7 @@ package struct KnownQuestion: Sendable {
     /// Whether the question has an answer.
     package var isAnswered: Bool
 
-    /// Reads a question from the projections in `views`; nil if no remote has shown it.
+    /// Reads a question from the projections in `views`, or returns nil if no remote has shown it.
     package init?(
         _ question: Tag, _ views: some ViewReader, _ projections: VideoProjections
     ) throws {
@@ -139,9 +142,9 @@ package struct KnownQuestion: Sendable {
 
 /// The picture of a user's profile, for connectors.
 package struct KnownPicture: Sendable {
-    /// The URL of the picture at the remote.
+    /// The URL of the picture on the remote.
     package var remote: String?
-    /// The URL of the picture shown here: the remote's, or one that replaced it.
+    /// The URL of the picture shown here: the remote's picture, or a picture that replaced it.
     package var shown: String?
 
     /// Reads a user from the projections in `views`.
@@ -165,7 +168,7 @@ package struct KnownNumbers: Sendable {
             let row = try views.rows(
                 of: projection, table: table, lower: nil, upper: nil, after: nil, limit: 1
             ).first
-            // A key begins with the number, in descending order.
+            // A key begins with the inverted number, because the order is descending.
             return row.map { ~$0.key.prefix(8).bigEndianWord } ?? 0
         }
         question = try greatest(projections.questions, table: 0)
@@ -203,11 +206,11 @@ package struct KnownSubmission: Sendable {
 
 /// The state of an opening of a video, for connectors that report it to a remote.
 package enum KnownOpening: Sendable {
-    /// It counts, and no other report of its window was sent.
+    /// The opening counts as a view, and no other report for its time window was sent.
     case counts
-    /// Another report of its window was sent, or may have been sent.
+    /// Another report for the opening's time window was sent, or may have been sent.
     case told
-    /// Another opening counts, and it was not sent yet.
+    /// Another opening in the time window counts instead, and that opening was not sent yet.
     case idle
 
     /// Reads an opening from the projections in `views`.

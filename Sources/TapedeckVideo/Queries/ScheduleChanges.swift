@@ -6,13 +6,13 @@ internal import TapedeckProjections
 public struct ScheduleChanges: Codable, Hashable, Sendable {
     /// The kind of change to an episode.
     public enum Kind: String, Codable, Sendable {
-        /// It was unknown before, or had been cancelled.
+        /// The episode was unknown before, or had been cancelled.
         case added
-        /// Its start time changed.
+        /// The start time of the episode changed.
         case rescheduled
-        /// It is missing from a complete listing of its day.
+        /// The episode is missing from a complete listing of its day.
         case cancelled
-        /// Other details changed.
+        /// Other details of the episode changed.
         case details
     }
 
@@ -32,24 +32,24 @@ public struct ScheduleChanges: Codable, Hashable, Sendable {
         @NullWhenNil public var season: Int64?
         /// The number of the episode in its season; nil for specials.
         @NullWhenNil public var number: Int64?
-        /// The name of the network, or else of the web channel.
+        /// The name of the network or, if there is none, of the web channel.
         @NullWhenNil public var network: String?
         /// The previous start time; nil if the episode was not listed or the time was unknown.
         @NullWhenNil public var from: UTCTime?
         /// The new start time; nil if the episode is cancelled or the time is unknown.
         @NullWhenNil public var to: UTCTime?
-        /// The names of the changed fields, without those of the start time if `from` and `to`
-        /// differ.
+        /// The names of the changed fields; the fields of the start time are left out if `from` and
+        /// `to` differ.
         public var fields: [String]
     }
 
-    /// A show that was known and has changed.
+    /// A known show that has changed.
     public struct Show: Codable, Hashable, Sendable {
         /// The TVmaze id of the show.
         public var id: Int64
         /// The name of the show.
         @NullWhenNil public var name: String?
-        /// The names of the changed fields; `cast` for the cast.
+        /// The names of the changed fields, with `cast` for a change of the cast.
         public var fields: [String]
     }
 
@@ -66,10 +66,10 @@ public struct ScheduleChanges: Codable, Hashable, Sendable {
 extension VideoQueries {
     /// Returns the changes in schedules after a log position.
     ///
-    /// The facts known at that position are compared with those known at `head`. A change that was
-    /// reverted is not reported, and neither is an older sighting that arrives late. The cost is
-    /// that of the events in between, plus all sightings of each episode and show among them.
-    /// Throws the log's errors, and `ModelError` with `.usage` for an invalid limit.
+    /// This method compares the facts known at that position with the facts known at `head`. It
+    /// reports neither changes that were reverted nor older sightings that arrived late. It reads
+    /// the events in between, and all sightings of each episode and show that they concern. Throws
+    /// the log's errors, and `ModelError` with `.usage` for an invalid limit.
     ///
     /// - Parameters:
     ///   - mark: the `head` of the previous result.
@@ -129,7 +129,7 @@ extension VideoQueries {
             from: was?.start, to: now.start, fields: fields)
     }
 
-    /// Returns whether an episode is listed, and its start time if it is.
+    /// Returns whether an episode is listed and, if it is, its start time.
     private func listing(
         of episode: EpisodeScheduled, before: Bool, in history: inout ScheduleHistory
     ) throws -> (isListed: Bool, start: UTCTime?) {

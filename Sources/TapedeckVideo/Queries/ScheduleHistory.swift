@@ -21,7 +21,8 @@ struct ScheduleHistory {
 
     /// Returns the episodes and shows that events after the first position concern, in log order.
     ///
-    /// If there are more than `limit`, the second position moves back to where the search stopped.
+    /// If there are more than `limit`, the second position moves back to the position at which the
+    /// search stopped.
     mutating func touched(limit: Int) throws -> (episodes: [Int64], shows: [Int64]) {
         var found = Touched()
         // An episode or a show usually has one event, so twice the limit per type is enough.
@@ -64,7 +65,8 @@ struct ScheduleHistory {
 
     /// Returns the events between the two positions, at most `count` per type.
     ///
-    /// If a type may have more, the second position moves back.
+    /// If a type may have more events, the second position moves back to the last event of that
+    /// type.
     private mutating func events(count: Int) throws -> [EventEnvelope] {
         var found: [EventEnvelope] = []
         for type in [
@@ -92,7 +94,7 @@ struct ScheduleHistory {
 
     // MARK: - Facts before and after
 
-    /// Returns all sightings of an entity, merged, up to the first and up to the second position.
+    /// Returns the merged sightings of an entity, up to the first position and up to the second.
     func sum<Message: Sighting & VideoEvent>(
         of type: Message.Type, _ key: Tag
     ) throws -> (before: Message?, after: Message?) {
@@ -106,7 +108,7 @@ struct ScheduleHistory {
         return (try sum(events.filter { $0.position <= mark }), try sum(events))
     }
 
-    /// Returns the newest sighting of an entity, up to the first and up to the second position.
+    /// Returns the newest sighting of an entity at the first position and at the second.
     func newest<Message: VideoEvent>(
         of type: Message.Type, _ key: Tag
     ) throws -> (before: Message?, after: Message?) {
@@ -116,7 +118,7 @@ struct ScheduleHistory {
         )
     }
 
-    /// Returns a listing up to the first and up to the second position; it is read only once.
+    /// Returns a listing at the first position and at the second; each listing is read only once.
     mutating func listing(
         _ key: Tag
     ) throws -> (before: ScheduleListings.State?, after: ScheduleListings.State?) {

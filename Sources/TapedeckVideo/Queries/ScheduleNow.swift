@@ -1,41 +1,43 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// The episodes that are on, or end soon, at a time.
+/// The episodes that are on, or that end soon, at a given time.
 public struct ScheduleNow: Codable, Hashable, Sendable {
     /// The episodes.
     public var episodes: [ScheduleWeek.Episode]
-    /// The time at which the result may change without new events; nil if unknown.
+    /// The time at which the result may change without new events; nil if there is none.
     @NullWhenNil public var nextChangeAt: UTCTime?
 }
 
 extension QueryLimits {
-    /// The default number of seconds before its end at which an episode is ending soon: 15 minutes.
+    /// The default number of seconds before the end of an episode during which it counts as ending
+    /// soon: 15 minutes.
     public static let endingSoonSeconds = 900.0
-    /// The maximum length of an episode that can be on, in hours.
+    /// The maximum length of an episode that is not left out, in hours.
     static let episodeHoursMax: Int64 = 48
-    /// The number of days ahead in which to look for the next change; after that, the query has to
-    /// be repeated.
+    /// The number of days ahead in which to look for the next change; if there is none, the query
+    /// has to be repeated after these days.
     static let changeAheadDays: Int64 = 7
 }
 
 extension VideoQueries {
-    /// Returns the episodes that are on at a time, by start time, then by id.
+    /// Returns the episodes that are on at a given time, in order of start time and id.
     ///
-    /// An episode is on from its start until its end, which follows from its own length or else
-    /// from its show's. Episodes without a known time of day or length, cancelled episodes, and
-    /// episodes longer than two days are left out. Reads the rows of the previous two days, and
-    /// those up to the next start.
+    /// An episode is on from its start until its end. The end is computed from the length of the
+    /// episode or, if that is unknown, from the usual length of the show's episodes. Episodes
+    /// without a known time of day or length, cancelled episodes, and episodes longer than two days
+    /// are left out. Reads the rows of the previous two days, and the rows up to the next change.
     public func onNow(at now: UTCTime, scope: ScheduleScope) throws -> ScheduleNow {
         try shown(EpisodesShown(at: now), scope)
     }
 
-    /// Returns the episodes that are on at a time and end within a window, by end, then by id.
+    /// Returns the episodes that are on at a given time and end within a window, in order of end
+    /// time and id.
     ///
     /// Throws `ModelError` with `.usage` if the window is negative or too long.
     ///
-    /// - Parameter windowSeconds: the number of seconds before its end at which an episode is
-    ///   ending soon.
+    /// - Parameter windowSeconds: the number of seconds before the end of an episode during which
+    ///   it counts as ending soon.
     public func endingSoon(
         at now: UTCTime, scope: ScheduleScope,
         windowSeconds: Double = QueryLimits.endingSoonSeconds
@@ -66,11 +68,11 @@ extension VideoQueries {
     }
 }
 
-/// Selects the episodes that are shown at a time, and finds the next change.
+/// Selects the episodes that are shown at a given time, and finds the time of the next change.
 ///
 /// Episodes are added in the order of their start times.
 struct EpisodesShown {
-    /// The maximum length of an episode that can be on, in milliseconds.
+    /// The maximum length of an episode that is not left out, in milliseconds.
     static let lengthMax = QueryLimits.episodeHoursMax * 3_600_000
 
     let now: UTCTime
@@ -78,19 +80,19 @@ struct EpisodesShown {
     /// from its start.
     private let window: Int64?
     private var episodes: [ListedEpisode] = []
-    /// The time at which different episodes are shown, in milliseconds since 1970.
+    /// The time at which the shown episodes change, in milliseconds since 1970.
     var nextChangeAt: Int64?
 
-    /// Creates a selection of the episodes that are on, or only of episodes that also end within
-    /// some seconds.
+    /// Creates a selection of the episodes that are on and, if `windowSeconds` is set, end within
+    /// that number of seconds.
     init(at now: UTCTime, endingWithin windowSeconds: Double? = nil) {
         self.now = now
         window = windowSeconds.map { Int64($0 * 1_000) }
     }
 
-    /// Adds the next episode; returns false if neither it nor any later one matters.
+    /// Adds the next episode, and returns false if neither it nor any later episode matters.
     mutating func take(_ listed: ListedEpisode) -> Bool {
-        // An episode that begins after the next change cannot cause an earlier one.
+        // An episode that begins after the next change cannot cause an earlier change.
         if let nextChangeAt, nextChangeAt < listed.start { return false }
         guard let end = listed.end, end > now.milliseconds,
             end - listed.start <= EpisodesShown.lengthMax
@@ -102,7 +104,8 @@ struct EpisodesShown {
         return true
     }
 
-    /// The shown episodes by start time, or by end if they end soon; then by id.
+    /// The shown episodes, sorted by start time, or by end time if there is a window, and then by
+    /// id.
     var entries: [ScheduleWeek.Episode] {
         let entries = episodes.map(\.entry)
         guard window != nil else { return entries }

@@ -21,9 +21,10 @@ public struct ScheduleScope: Hashable, Sendable {
     /// Throws `ModelError` with `.usage` for an invalid country code and for a blank filter.
     ///
     /// - Parameters:
-    ///   - country: a code such as `US`; nil for `countryDefault`, or for every country with `web`.
+    ///   - country: a code such as `US`; nil for `countryDefault`, or for every country if `web` is
+    ///     true.
     ///   - web: whether to include only web channels.
-    ///   - includeWeb: whether to include the country's web channels besides its networks.
+    ///   - includeWeb: whether to include the country's web channels in addition to its networks.
     ///   - filter: a part of the name of a show or channel.
     public init(
         country: String? = nil, web: Bool = false, includeWeb: Bool = false, filter: String? = nil
@@ -41,14 +42,16 @@ public struct ScheduleScope: Hashable, Sendable {
         }
     }
 
-    /// Returns a country code in capitals; nil if the text does not consist of two letters or
-    /// digits.
+    /// Returns a country code in upper case, or nil if the string does not consist of two letters
+    /// or digits.
     static func countryCode(_ text: String) -> String? {
         let isCode = text.utf8.count == 2 && text.utf8.allSatisfy(VideoKey.isLetterOrDigit)
         return isCode ? text.uppercased() : nil
     }
 
-    /// Returns a country code in capitals; throws `ModelError` with `.usage` if it is invalid.
+    /// Returns a country code in upper case.
+    ///
+    /// Throws `ModelError` with `.usage` if the code is invalid.
     package static func checkedCountry(_ text: String) throws(ModelError) -> String {
         guard let code = countryCode(text) else {
             throw ModelError(
@@ -58,9 +61,9 @@ public struct ScheduleScope: Hashable, Sendable {
         return code
     }
 
-    /// Returns the channel for which a show is listed; nil if the show is not in the scope.
+    /// Returns the channel under which a show is listed, or nil if the show is not in the scope.
     ///
-    /// A show on both a network and a web channel is listed for its network, if networks are
+    /// A show on both a network and a web channel is listed under its network, if networks are
     /// included.
     func channel(of show: ShowObserved) -> TVmazeChannel? {
         var channel: TVmazeChannel?
@@ -75,8 +78,8 @@ public struct ScheduleScope: Hashable, Sendable {
         country == nil || channel.countryCode == country
     }
 
-    /// Returns a text without differences that a filter ignores: case, accents, width, and white
-    /// space at the ends.
+    /// Returns a text without the differences that a filter ignores: case, accents, width, and
+    /// white space at the ends.
     private static func plain(_ text: String) -> String {
         text.folding(
             options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil

@@ -7,8 +7,8 @@ public struct ScheduleWeek: Codable, Hashable, Sendable {
     public struct Day: Codable, Hashable, Sendable {
         /// The date, as `YYYY-MM-DD`.
         public var date: String
-        /// The episodes that begin on this day in their channels' time zones, by start time, then
-        /// by id.
+        /// The episodes that begin on this day in their channels' time zones, in order of start
+        /// time and id.
         public var episodes: [Episode]
     }
 
@@ -28,17 +28,18 @@ public struct ScheduleWeek: Codable, Hashable, Sendable {
         @NullWhenNil public var number: Int64?
         /// The start time.
         public var startsAt: UTCTime
-        /// Whether the time of day is known; if not, TVmaze sets `startsAt` to noon of that day.
+        /// Whether the time of day is known; if not, TVmaze sets `startsAt` to noon on that day.
         public var timeKnown: Bool
         /// The time at which the episode ends; nil if its time of day or its length is unknown.
         ///
-        /// The length is the episode's own, or else the show's.
+        /// The end is computed from the length of the episode or, if that is unknown, from the
+        /// usual length of the show's episodes.
         @NullWhenNil public var endsAt: UTCTime?
         /// The length of the episode in minutes.
         @NullWhenNil public var runtimeMinutes: Int?
-        /// The name of the network or web channel for which the episode is listed.
+        /// The name of the network or web channel under which the episode is listed.
         @NullWhenNil public var network: String?
-        /// The URL of the episode's picture, or else of the show's.
+        /// The URL of the episode's picture or, if there is none, of the show's picture.
         @NullWhenNil public var image: String?
         /// The summary, as plain text.
         @NullWhenNil public var summary: String?
@@ -55,20 +56,21 @@ extension VideoQueries {
     ///
     /// Days are calendar days in each channel's time zone, including its clock changes. UTC is used
     /// for channels without a country, and for time zones that this machine does not know. Episodes
-    /// that are missing from a newer complete listing of their day are cancelled and left out.
-    /// Throws `ModelError` with `.invalidTime` if `week` is not a date, or if its week ends after
-    /// the year 9999.
+    /// that are missing from a newer complete listing of their day count as cancelled and are left
+    /// out. Throws `ModelError` with `.invalidTime` if `week` is not a date, or if its week ends
+    /// after the year 9999.
     ///
     /// - Parameter week: any day of the week, as `YYYY-MM-DD`.
     public func schedule(week: String, scope: ScheduleScope) throws -> ScheduleWeek {
         try schedule(monday: CalendarDay(week: week), scope)
     }
 
-    /// Returns the schedule of the ISO week of a given time, and the start of the next week.
+    /// Returns the schedule of the ISO week that contains a given time, and the start of the next
+    /// week.
     ///
-    /// The week changes at midnight in the time zone of most episodes of these channels around that
-    /// time, or in UTC if there are none. Throws `ModelError` with `.invalidTime` if the week ends
-    /// after the year 9999.
+    /// The week changes at midnight in the time zone in which most of the scope's episodes around
+    /// that time begin, or in UTC if there are no such episodes. Throws `ModelError` with
+    /// `.invalidTime` if the week ends after the year 9999.
     public func schedule(at now: UTCTime, scope: ScheduleScope) throws -> ScheduleWeek {
         var zones = WeekZones(at: now)
         try forEachEpisode(from: zones.span.lower, to: zones.span.upper, scope) { listed in
@@ -105,7 +107,7 @@ extension CalendarDay {
         guard let day = CalendarDay(text) else {
             throw ModelError(
                 .invalidTime, "\"\(text.prefix(20))\" is not a date",
-                hint: "use the form 2019-07-11")
+                hint: "use the format YYYY-MM-DD, such as 2019-07-11")
         }
         self = day.monday
         try checkWeek()
@@ -133,7 +135,8 @@ extension ScheduleQuery {
     }
 }
 
-/// The time zones of the episodes around a time, and the current week in most of them.
+/// The time zones of the episodes around a time, and the week that is current in the time zone with
+/// the most episodes.
 struct WeekZones {
     private static let week = 7 * ScheduleQuery.dayMilliseconds
 
@@ -145,7 +148,8 @@ struct WeekZones {
 
     init(at now: UTCTime) { self.now = now }
 
-    /// The start times of the episodes that count, from one week before to one week after.
+    /// The range of start times of the episodes that count, from one week before `now` to one week
+    /// after it.
     var span: (lower: UTCTime, upper: UTCTime) {
         (now.adding(-WeekZones.week), now.adding(WeekZones.week))
     }

@@ -5,7 +5,7 @@ public import TapedeckProjections
 public struct SearchPage: Codable, Hashable, Sendable {
     /// The hits, best first.
     public var hits: [SearchHit]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
@@ -33,8 +33,8 @@ public struct SearchHit: Codable, Hashable, Sendable {
     public var id: String
     /// The subject of a comment, `video/provider:id` or `answer/id`; nil for other kinds.
     @NullWhenNil public var about: String?
-    /// The time at which a video was last shared or submitted, a comment made, or a question asked
-    /// here; for a show, its first day.
+    /// The time at which a video was last shared or submitted, a comment was made, or a question
+    /// was asked here; for a show, the day of its premiere.
     @NullWhenNil public var at: UTCTime?
     /// The texts of the hit, most informative first.
     public var texts: [SearchedText]
@@ -46,7 +46,7 @@ public struct SearchedText: Codable, Hashable, Sendable {
     public var field: SearchField
     /// The text.
     public var text: String
-    /// The positions of the searched words in the text; empty if they are in other texts.
+    /// The positions of the searched words in the text; empty if the words are only in other texts.
     public var matches: [SearchMatch]
 }
 
@@ -70,7 +70,7 @@ public enum SearchField: String, Codable, Sendable, CaseIterable {
     case question
     /// The user who shared a video.
     case sharer
-    /// The account that submitted a video, by the remote's name for it.
+    /// The remote's name for the account that submitted a video.
     case owner
     /// The author of a comment.
     case author
@@ -100,12 +100,13 @@ public enum SearchLimits {
     public static let wordsMax = 16
 
     /// Throws `ModelError` for a text that cannot be searched for: `.usage` if it contains no word,
-    /// `.tooLarge` if it is too long.
+    /// `.tooLarge` if it is too long or has too many words.
     public static func check(_ text: String) throws(ModelError) { _ = try SearchWords(text) }
 }
 
 extension VideoProjections {
-    /// Returns the projections that a search reads; pass their names to the query in which it runs.
+    /// Returns the projections that a search reads; pass their names to the query that runs the
+    /// search.
     ///
     /// - Parameter scope: the scope of the search; nil for everything.
     public func searched(in scope: SearchScope? = nil) -> [any Projection] {
@@ -135,8 +136,8 @@ extension VideoQueries {
     /// ```
     ///
     /// All words must occur in the texts of one hit. Each must match a whole word, except the last,
-    /// which may be a prefix. Case, accents and width are ignored. Words are runs of letters and
-    /// digits; in scripts without spaces, any part of a run matches.
+    /// which may match the beginning of a word. Case, accents and width are ignored. Words are runs
+    /// of letters and digits; in scripts without spaces, any part of a run matches.
     ///
     /// Matches in titles, names and questions come first, then matches in sharers, owners and
     /// authors, then in networks, then in comments. Among these, whole-word matches of the last
@@ -144,13 +145,13 @@ extension VideoQueries {
     /// several fields, the lowest-ranked of these fields counts.
     ///
     /// A shared video is found by the titles of all its broadcasts. A video that was also submitted
-    /// is found as a submission as well. Chats are not searched.
+    /// appears as a submission, too. Chats are not searched.
     ///
     /// The index is built when a query first names it, and is kept up to date afterwards. The cost
-    /// of a page depends on its size, not on the number of hits. Several very common words that
-    /// rarely occur together are an exception: all matches of one of them are read. Throws
-    /// `ModelError` with `.usage` if the text contains no word, and with `.tooLarge` if it exceeds
-    /// `SearchLimits`.
+    /// of a page depends on its size, not on the number of hits. A search for several very common
+    /// words that rarely occur together is an exception, because it reads all matches of one of
+    /// these words. Throws `ModelError` with `.usage` if the text contains no word, and with
+    /// `.tooLarge` if it exceeds `SearchLimits`.
     ///
     /// - Parameters:
     ///   - text: the words.
@@ -182,7 +183,7 @@ extension VideoQueries {
 
     /// Returns the matches for words, best first.
     ///
-    /// - Parameter after: the position after which to start; nil for the front.
+    /// - Parameter after: the position after which to start; nil to start at the front.
     func found(
         _ words: SearchWords, in scope: SearchScope?, after: SearchPosition?, limit: Int
     ) throws -> [(position: SearchPosition, source: SearchSource, thing: SearchThing)] {
@@ -225,7 +226,7 @@ extension VideoQueries {
 
     /// Creates a source of search results.
     ///
-    /// - Parameter owner: returns the broadcast that represents the video of a key.
+    /// - Parameter owner: returns the broadcast that represents a video.
     private func source<Base>(
         _ index: SearchIndex<Base>, _ kind: SearchHit.Kind, _ number: UInt8,
         isOf owner: @escaping (Tag) throws -> [UInt8]? = { _ in nil }
@@ -245,7 +246,7 @@ extension VideoQueries {
                 let value = try reader.item(of: index, key: key, name: RowKey(item)),
                 var thing = try find(Row(key: item, value: value), key)
             else { return [] }
-            // The sharer of this broadcast already finds the video itself.
+            // A search for this broadcast's sharer already finds the video itself.
             if let broadcast = thing.broadcast, try owner(key) == broadcast {
                 thing.weightMin = SearchField.comment.weight
             }
@@ -259,7 +260,7 @@ extension VideoQueries {
     }
 }
 
-/// The position of a match among all matches.
+/// The position of a match in the order of all matches.
 package struct SearchPosition: Comparable {
     let rank: SearchRank
     let source: UInt8
@@ -351,7 +352,7 @@ extension SearchHit.Kind {
 }
 
 extension SearchField {
-    /// The rank of a match in this field; a lower one is better.
+    /// The rank of a match in this field; a lower rank is better.
     var weight: UInt8 {
         switch self {
         case .title, .otherTitle, .name, .question: 1

@@ -5,13 +5,13 @@ internal import TapedeckProjections
 public struct SharesPage: Codable, Hashable, Sendable {
     /// The shares, newest first.
     public var shares: [ShareEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
 /// A share by the user.
 public struct ShareEntry: Codable, Hashable, Sendable {
-    /// The id of the event; `outbox` and `explain` show its delivery state.
+    /// The id of the share's event; `outbox` and `explain` show its delivery state.
     public var id: String
     /// The video, as `provider:id`.
     public var video: String
@@ -33,11 +33,11 @@ public struct RecipientsPage: Codable, Hashable, Sendable {
 
 /// A person to whom the user has sent a video.
 public struct RecipientEntry: Codable, Hashable, Sendable {
-    /// The address, as last written.
+    /// The address in its most recently used spelling.
     public var address: String
-    /// The time at which a video was last sent there.
+    /// The time at which a video was last sent to the address.
     public var lastAt: UTCTime
-    /// The number of videos sent there, among the examined shares.
+    /// The number of the examined shares that were sent to the address.
     public var shares: Int
 }
 
@@ -57,11 +57,11 @@ extension VideoQueries {
         return SharesPage(shares: try rows.map { try shareEntry($0) }, next: next)
     }
 
-    /// Returns the email addresses to which the user recently sent videos, to suggest while the
+    /// Returns the email addresses to which the user recently sent videos, as suggestions while the
     /// user types.
     ///
     /// Examines the last `QueryLimits.recipientScanMax` shares. Addresses that differ only in case
-    /// are the same.
+    /// count as one address.
     ///
     /// - Parameters:
     ///   - prefix: the beginning of the address, ignoring case.
@@ -78,7 +78,7 @@ extension VideoQueries {
             recipients: Array(RecipientEntry.recipients(of: shares, prefix: prefix).prefix(limit)))
     }
 
-    /// Returns the share of a row.
+    /// Returns the share in a row.
     func shareEntry(_ row: Row) throws -> ShareEntry {
         let share = try ShareList.Share(decoding: row.value)
         let said = try VideoShared(payload: share.payload)

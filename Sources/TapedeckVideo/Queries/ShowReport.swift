@@ -23,7 +23,7 @@ public struct ShowReport: Codable, Hashable, Sendable {
         @NullWhenNil public var person: String?
         /// The character's name.
         @NullWhenNil public var character: String?
-        /// The URL of the person's picture, or else of the character's.
+        /// The URL of the person's picture or, if there is none, of the character's picture.
         @NullWhenNil public var image: String?
     }
 
@@ -31,7 +31,7 @@ public struct ShowReport: Codable, Hashable, Sendable {
     public var id: Int64
     /// The name of the show.
     @NullWhenNil public var name: String?
-    /// The name of the network, or else of the web channel.
+    /// The name of the network or, if there is none, of the web channel.
     @NullWhenNil public var network: String?
     /// The genres of the show.
     public var genres: [String]
@@ -41,7 +41,7 @@ public struct ShowReport: Codable, Hashable, Sendable {
     @NullWhenNil public var image: String?
     /// The length of an episode in minutes.
     @NullWhenNil public var runtimeMinutes: Int?
-    /// The episodes, by season and number.
+    /// The episodes, sorted by season and number.
     public var episodes: [Episode]
     /// The cast, in TVmaze's order.
     public var cast: [CastMember]
@@ -99,7 +99,7 @@ extension VideoQueries {
 }
 
 extension ShowObserved {
-    /// The name of the network, or else of the web channel.
+    /// The name of the network or, if there is none, of the web channel.
     var channelName: String? {
         if hasNetwork, network.hasName { return network.name }
         return hasWebChannel && webChannel.hasName ? webChannel.name : nil
@@ -107,6 +107,7 @@ extension ShowObserved {
 }
 
 extension TVmazeImage {
-    /// The URL of the smaller picture, or else of the original; nil if there is none.
+    /// The URL of the smaller picture or, if there is none, of the original; nil if there is no
+    /// picture.
     var address: String? { hasMedium ? medium : hasOriginal ? original : nil }
 }

@@ -12,7 +12,7 @@ public struct StatisticsReport: Codable, Hashable, Sendable {
     public var total: StatisticsFigures
     /// The number of sessions: periods of activity without a gap of more than half an hour.
     public var sessions: Int
-    /// The length of the longest session in seconds, in steps of 15 minutes.
+    /// The length of the longest session in seconds, which is a multiple of 15 minutes.
     public var longestSessionSeconds: Double
 }
 
@@ -61,9 +61,9 @@ extension VideoQueries {
     /// `QueryLimits.statisticsDaysMax` days.
     ///
     /// - Parameters:
-    ///   - first: the first day, as `YYYY-MM-DD`; nil for two weeks.
-    ///   - last: the last day, inclusive; nil for today.
-    ///   - now: the current time, which determines today.
+    ///   - first: the first day, as `YYYY-MM-DD`; nil for a range of two weeks.
+    ///   - last: the last day, which is included; nil for today.
+    ///   - now: the current time, which determines the date of today.
     ///   - zone: the time zone in which days begin, such as `Europe/Berlin`.
     public func statistics(
         from first: String? = nil, through last: String? = nil, at now: UTCTime,
@@ -77,7 +77,8 @@ extension VideoQueries {
         func day(_ text: String) throws(ModelError) -> CalendarDay {
             guard let day = CalendarDay(text) else {
                 throw ModelError(
-                    .usage, "\"\(text.prefix(40))\" is not a date", hint: "use the form 2012-05-03")
+                    .usage, "\"\(text.prefix(40))\" is not a date",
+                    hint: "use the format YYYY-MM-DD, such as 2012-05-03")
             }
             return day
         }
@@ -88,7 +89,8 @@ extension VideoQueries {
         guard from <= through, through.number - from.number < QueryLimits.statisticsDaysMax else {
             throw ModelError(
                 .usage,
-                "\(from) to \(through) must be 1 to \(QueryLimits.statisticsDaysMax) days")
+                "the range from \(from) to \(through) must be 1 to \(QueryLimits.statisticsDaysMax) days"
+                    + " long")
         }
         var tally = StatisticsTally(zone: zone)
         // Time zones differ from UTC by at most a day.

@@ -3,10 +3,10 @@ internal import TapedeckProjections
 
 /// The order of a list of submissions.
 public enum SubmissionOrder: String, Sendable, CaseIterable {
-    /// By the number of views at the remote, most viewed first; if equal, newest first, then by
-    /// key.
+    /// By the number of views on the remote, most viewed first, then by time of submission, newest
+    /// first, then by key.
     case popular
-    /// By the time of submission, newest first; if equal, by key.
+    /// By time of submission, newest first, then by key.
     case new
 }
 
@@ -14,7 +14,7 @@ public enum SubmissionOrder: String, Sendable, CaseIterable {
 public struct SubmissionsPage: Codable, Hashable, Sendable {
     /// The videos, in the requested order.
     public var videos: [SubmissionEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
@@ -22,9 +22,9 @@ public struct SubmissionsPage: Codable, Hashable, Sendable {
 public struct SubmissionEntry: Codable, Hashable, Sendable {
     /// The state of a submission.
     public enum State: String, Codable, Sendable {
-        /// The user submitted it, and no remote shows it yet.
+        /// The user submitted the video, and no remote shows it yet.
         case submitted
-        /// A remote lists it.
+        /// A remote lists the video.
         case registered
         /// A remote refused the user's submission.
         case refused
@@ -38,14 +38,14 @@ public struct SubmissionEntry: Codable, Hashable, Sendable {
     @NullWhenNil public var title: String?
     /// The URL of the still picture.
     @NullWhenNil public var thumbnail: String?
-    /// The account that submitted the video, by the remote's name for it.
+    /// The remote's name for the account that submitted the video.
     @NullWhenNil public var owner: String?
-    /// The nickname of that account.
+    /// The nickname of the account that submitted the video.
     @NullWhenNil public var nickname: String?
     /// The time of submission.
     @NullWhenNil public var createdAt: UTCTime?
-    /// The number of views that the remote counts, plus the user's own views that it does not count
-    /// yet.
+    /// The number of views that the remote counts, plus the user's own views that the remote does
+    /// not count yet.
     @NullWhenNil public var views: Int?
     /// The number of the user's own views that the remote does not count yet.
     public var ownViews: Int
@@ -53,7 +53,8 @@ public struct SubmissionEntry: Codable, Hashable, Sendable {
     @NullWhenNil public var channel: String?
     /// The state of the submission.
     public var state: State
-    /// The id of the event with which the user submitted the video; nil if the user did not.
+    /// The id of the event with which the user submitted the video; nil if the user did not submit
+    /// it.
     @NullWhenNil public var submission: String?
     /// The error code if the submission was refused.
     @NullWhenNil public var code: String?
@@ -67,15 +68,15 @@ extension QueryLimits {
 }
 
 extension VideoQueries {
-    /// Returns the submitted videos, preceded by the user's own submissions that no remote lists
-    /// yet.
+    /// Returns the user's own submissions that no remote lists yet, followed by the submitted
+    /// videos that a remote lists.
     ///
-    /// The user's own submissions come newest first. A page continues after the last row of the
-    /// previous page, from the position that the row had when that page was read. With `.new`, the
-    /// order is fixed, so nothing is repeated, and only submissions newer than the first page are
-    /// missed. With `.popular`, videos move up as their views grow. A video that moves past the end
-    /// of a page between two requests is on neither page. A video is repeated only if the remote
-    /// lowers its count.
+    /// The user's own submissions are sorted newest first. A page continues after the last row of
+    /// the previous page, from the position that the row had when that page was read. With `.new`,
+    /// the order is fixed, so no video is repeated, and only submissions newer than the first page
+    /// are missed. With `.popular`, videos move up as their views grow. A video that moves past the
+    /// end of a page between two requests is on neither page. A video is repeated only if the
+    /// remote lowers its count.
     ///
     /// In both orders, one of the user's own submissions may appear twice if a remote begins to
     /// list it between two requests: first as submitted, then as registered. The cost depends on
@@ -103,9 +104,9 @@ extension VideoQueries {
         return SubmissionsPage(videos: entries, next: next)
     }
 
-    /// Returns what is known of a submitted video; nil if the video was not submitted.
+    /// Returns the known facts about a submitted video, or nil if the video was not submitted.
     ///
-    /// - Parameter video: the video's key, or any form of its URL.
+    /// - Parameter video: the video's key, or any of its URLs.
     public func submission(video: String) throws -> SubmissionEntry? {
         let key = try VideoKey(video).tag
         return try reader.state(of: projections.submissions, key: key).flatMap {

@@ -1,4 +1,6 @@
-/// A point in time, in milliseconds since 1970; in JSON, an RFC 3339 text in UTC with milliseconds.
+/// A point in time, in milliseconds since 1970.
+///
+/// In JSON, a time is an RFC 3339 string in UTC with milliseconds.
 public struct UTCTime: Hashable, Comparable, Sendable, Codable, CustomStringConvertible {
     /// The number of milliseconds since 1970.
     public let milliseconds: Int64
@@ -9,12 +11,14 @@ public struct UTCTime: Hashable, Comparable, Sendable, Codable, CustomStringConv
     /// The time as `YYYY-MM-DDTHH:MM:SS.mmmZ`.
     public var description: String { Timestamps.text(milliseconds: milliseconds) }
 
-    /// Returns the time a number of milliseconds later.
+    /// Returns the time that is the given number of milliseconds later.
     func adding(_ milliseconds: Int64) -> UTCTime {
         UTCTime(milliseconds: self.milliseconds + milliseconds)
     }
 
-    /// Decodes a text; throws `DecodingError` if it is not an RFC 3339 time.
+    /// Decodes a string.
+    ///
+    /// Throws `DecodingError` if the string is not an RFC 3339 time.
     public init(from decoder: any Decoder) throws {
         let container = try decoder.singleValueContainer()
         let text = try container.decode(String.self)
@@ -25,7 +29,7 @@ public struct UTCTime: Hashable, Comparable, Sendable, Codable, CustomStringConv
         self.milliseconds = milliseconds
     }
 
-    /// Encodes the time as a text.
+    /// Encodes the time as a string.
     public func encode(to encoder: any Encoder) throws {
         var container = encoder.singleValueContainer()
         try container.encode(description)

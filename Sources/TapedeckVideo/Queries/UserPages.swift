@@ -4,13 +4,13 @@ internal import TapedeckProjections
 
 /// A page of users.
 public struct UsersPage: Codable, Hashable, Sendable {
-    /// The users, by name.
+    /// The users, sorted by name.
     public var users: [UserEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
-/// A user's profile as remotes show it, with later edits from here.
+/// A user's profile as remotes show it, with later edits from this store.
 public struct UserEntry: Codable, Hashable, Sendable {
     /// The user's id.
     public var id: String
@@ -26,15 +26,16 @@ public struct UserEntry: Codable, Hashable, Sendable {
     @NullWhenNil public var email: String?
     /// The user's self-description, which no remote stores.
     @NullWhenNil public var about: String?
-    /// The number of users who follow this one; nil if the remote does not report it.
+    /// The number of users who follow this user; nil if the remote does not report it.
     @NullWhenNil public var followerCount: Int?
-    /// The number of users whom this one follows; nil if the remote does not report it.
+    /// The number of users whom this user follows; nil if the remote does not report it.
     @NullWhenNil public var followingCount: Int?
     /// Whether this is the account's user.
     public var isOwn: Bool
-    /// Whether the account's user follows this one.
+    /// Whether the account's user follows this user.
     public var isFollowed: Bool
-    /// The names of fields that were edited here and that no remote shows yet.
+    /// The names of the fields that were edited in this store and whose new values no remote shows
+    /// yet.
     public var edited: [String]
 
     init(_ profile: ShownProfile, isFollowed: Bool) {
@@ -55,7 +56,7 @@ public struct UserEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Returns a user's profile; nil if the user is unknown.
+    /// Returns a user's profile, or nil if the user is unknown.
     ///
     /// Costs a few lookups.
     public func user(_ id: String) throws -> UserEntry? {
@@ -68,29 +69,30 @@ extension VideoQueries {
         return try ownProfiles().map { try userEntry($0, own: own) }
     }
 
-    /// Returns the id of the account's user; nil if unknown.
+    /// Returns the id of the account's user, or nil if the user is unknown.
     ///
-    /// This is the user who is signed in, or else the user whose account was used to read a remote.
-    /// Costs one or two lookups.
+    /// This is the user who is signed in. If the user is signed out, it is the user whose account
+    /// was used to read a remote. Costs one or two lookups.
     public func ownUser() throws -> String? {
         try signedInAccount(at: Whale.system)?.account ?? ownProfiles(limit: 1).first?.user.user
     }
 
     /// Returns the id of the account's user.
     ///
-    /// Throws `ModelError` with `.signInRequired` if that user is unknown.
+    /// Throws `ModelError` with `.signInRequired` if the user is unknown.
     public func requireOwnUser() throws -> String {
         if let own = try ownUser() { return own }
         throw ModelError(
             .signInRequired,
-            "not signed in at \(Whale.system), and no remote has reported your user",
+            "not signed in to \(Whale.system), and no remote has reported your user",
             hint: "sync with the remote, or sign in; features that need no account still work")
     }
 
-    /// Returns the users whose names contain a text, by name, ignoring case and accents.
+    /// Returns the users whose names contain a text, ignoring case and accents, sorted by name.
     ///
-    /// Searches the user name and the first and last name together. Examines every user after the
-    /// previous page; `search` uses an index to find words by their beginnings.
+    /// Searches the user name, and the first and last name joined by a space. This method examines
+    /// every user after the previous page, whereas `search` uses an index to find words by their
+    /// beginnings.
     ///
     /// - Parameter text: the text to find; a blank text finds all users.
     public func users(
@@ -144,7 +146,7 @@ extension VideoQueries {
         ).map(shownProfile)
     }
 
-    /// Returns the user of a row.
+    /// Returns the user in a row.
     func userEntry(_ row: Row) throws -> UserEntry {
         try userEntry(shownProfile(row), own: ownUser())
     }
@@ -156,7 +158,7 @@ extension VideoQueries {
 }
 
 extension ShownProfile {
-    /// Returns whether one of the names contains a text, which must already be folded.
+    /// Returns whether one of the user's names contains a text, which must already be folded.
     fileprivate func isNamed(_ text: [Unicode.Scalar]) -> Bool {
         guard !text.isEmpty else { return true }
         let (first, last) = (user.firstName, user.lastName)

@@ -1,7 +1,7 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Queries on this domain's projections, all as of the reader's log position.
+/// Queries on the projections of the video domain at the reader's log position.
 ///
 /// ```swift
 /// let queries = VideoQueries(reader)
@@ -25,12 +25,12 @@ public struct VideoQueries<Reader: ViewReader> {
 
 /// The limits of `VideoQueries`.
 public enum QueryLimits {
-    /// The number of entries on a page if the caller gives no limit.
+    /// The number of entries on a page if the caller sets no limit.
     public static let pageCountDefault = 50
     /// The maximum number of entries on a page.
     public static let pageCountMax = 500
-    /// The maximum number of comments per video in a list of videos; `comments` pages through all
-    /// of them.
+    /// The maximum number of comments per video in a list of videos; `comments` returns all
+    /// comments, page by page.
     public static let commentsPerVideoMax = 100
     /// The maximum value of `newest` in `news`.
     public static let newsCountMax = 1_000
@@ -60,9 +60,9 @@ extension VideoQueries {
         return (rows, rows.last.map { PageCursor.text(list, $0.key) })
     }
 
-    /// Returns a page of two lists in sequence: pending entries, then entries that remotes show.
+    /// Returns a page of two consecutive lists: pending entries, then entries that remotes show.
     ///
-    /// - Parameter first: the first list; its pages are requested only until it ends.
+    /// - Parameter first: the first list, whose pages are requested until it ends.
     func page<Entry>(
         _ first: PageCursor.List, of firstPage: (Int, String?) throws -> ([Entry], next: String?),
         then secondPage: (Int, String?) throws -> ([Entry], next: String?), limit: Int,

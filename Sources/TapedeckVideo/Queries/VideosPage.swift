@@ -5,7 +5,7 @@ internal import TapedeckProjections
 public struct VideosPage: Codable, Hashable, Sendable {
     /// The videos, most recently shared first.
     public var videos: [VideoEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
@@ -33,14 +33,14 @@ public struct VideoEntry: Codable, Hashable, Sendable {
 public struct CommentsPage: Codable, Hashable, Sendable {
     /// The comments, oldest first.
     public var comments: [CommentEntry]
-    /// The cursor of the next page; nil on the last.
+    /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
 }
 
 /// A comment, or the text of a broadcast.
 public struct CommentEntry: Codable, Hashable, Sendable {
-    /// The id of the broadcast or comment; until a remote shows a comment, the id of the event that
-    /// posted it.
+    /// The id of the broadcast or comment or, until a remote shows the comment, the id of the event
+    /// that posted it.
     public var id: String
     /// The author.
     @NullWhenNil public var author: String?
@@ -77,9 +77,9 @@ extension VideoQueries {
             newestAt: state.newestAt.map(UTCTime.init), watchLater: marked?.since != nil)
     }
 
-    /// Returns the comments on a video, oldest first; empty if the video was never shared.
+    /// Returns the comments on a video, oldest first; the page is empty if the video has none.
     ///
-    /// - Parameter video: the video's key, or any form of its URL.
+    /// - Parameter video: the video's key, or any of its URLs.
     public func comments(
         video: String, limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> CommentsPage {
@@ -111,10 +111,11 @@ extension VideoQueries {
     /// Returns the texts of broadcasts, comments from remotes, and comments posted here, in order
     /// of time.
     ///
-    /// They are stored in three lists, sorted by time and id. Comments without a known time come
-    /// first.
+    /// These texts and comments are stored in three lists, sorted by time and id. Comments without
+    /// a known time come first.
     ///
-    /// - Parameter after: the place after which to start: a name without its list's letter.
+    /// - Parameter after: the place after which to start, which is an item's name without its
+    ///   list's letter; nil to start at the front.
     private func comments(
         of projection: some Projection, _ key: Tag, after: [UInt8]?, limit: Int
     ) throws -> [(place: [UInt8], entry: CommentEntry)] {
@@ -131,7 +132,7 @@ extension VideoQueries {
         return Array(found.prefix(limit))
     }
 
-    /// Returns the comment of an item of one of `CommentItems.lists`.
+    /// Returns the comment in an item of one of `CommentItems.lists`.
     func comment(
         _ row: Row, of projection: some Projection, _ key: Tag
     ) throws -> CommentEntry {
@@ -154,7 +155,8 @@ extension VideoQueries {
 
     /// Returns a comment that a remote shows.
     ///
-    /// If the remote does not report its time and it was posted here, the time of posting is used.
+    /// If the remote does not report the comment's time and the comment was posted here, the time
+    /// of posting is used.
     private func entry(
         _ comment: ObservedComment, of projection: some Projection, _ key: Tag
     ) throws -> CommentEntry {

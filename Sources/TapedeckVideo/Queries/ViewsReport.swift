@@ -7,9 +7,10 @@ public struct ViewsReport: Codable, Hashable, Sendable {
     public var key: String
     /// The number to show: the sum of `observed` and `own`.
     public var views: Int
-    /// The number that the remote counts; nil if it does not report one.
+    /// The number of views that the remote counts; nil if the remote does not report it.
     @NullWhenNil public var observed: Int?
-    /// The number of the user's own openings that count but are not in `observed` yet.
+    /// The number of the user's own openings that count as views but are not included in `observed`
+    /// yet.
     public var own: Int
 }
 
@@ -19,7 +20,7 @@ extension VideoQueries {
     ///
     /// Costs one lookup.
     ///
-    /// - Parameter video: the video's key, or any form of its URL.
+    /// - Parameter video: the video's key, or any of its URLs.
     public func views(video: String) throws -> ViewsReport {
         let key = try VideoKey(video)
         let state = try reader.state(of: projections.viewCounts, key: key.tag)
@@ -31,7 +32,7 @@ extension VideoQueries {
 }
 
 extension Int {
-    /// Returns the sum of two counts, limited to the greatest integer.
+    /// Returns the sum of two counts, clamped to the largest integer.
     func addingClamped(_ other: Int) -> Int {
         let (sum, overflow) = addingReportingOverflow(other)
         return overflow ? .max : sum

@@ -6,8 +6,8 @@ package struct ZoneCache {
 
     package init() {}
 
-    /// Returns the offset of a time zone from UTC at a time, in seconds; 0 for nil and for an
-    /// unknown zone.
+    /// Returns the offset of a time zone from UTC at a given time, in seconds; 0 if the time zone
+    /// is nil or unknown.
     package mutating func offsetSeconds(_ zone: String?, milliseconds: Int64) -> Int {
         guard let zone else { return 0 }
         let known = zones[zone] ?? TimeZone(identifier: zone) ?? .gmt
@@ -18,9 +18,9 @@ package struct ZoneCache {
 
     /// Returns the start of a day in a time zone, in milliseconds since 1970.
     ///
-    /// If the clocks skip midnight, this is the first moment after it.
+    /// If the clocks skip midnight, this is the first moment after the skipped period.
     package mutating func start(of day: CalendarDay, _ zone: String?) -> Int64 {
-        // The search is in minutes, because offsets are whole minutes.
+        // The search works in minutes, because offsets are whole minutes.
         var before = day.startMilliseconds / 60_000 - 15 * 60
         var reached = day.startMilliseconds / 60_000 + 13 * 60
         while reached - before > 1 {

@@ -1,11 +1,11 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// An index of the texts of another projection, for `VideoQueries.search`.
+/// An index of the texts in another projection, for `VideoQueries.search`.
 ///
-/// It folds the same events as the other projection and keeps the same states and items, so results
-/// can be built from the index alone; only its rows differ. A store maintains it from the first
-/// search on (`isOnDemand`).
+/// The index folds the same events as the other projection and keeps the same states and items, so
+/// results can be built from the index alone; only the rows differ. A store maintains the index
+/// from the first search on (`isOnDemand`).
 ///
 /// # Rows
 ///
@@ -18,16 +18,17 @@ public import TapedeckProjections
 ///
 /// The **place** of a thing consists of its time, latest first, and its name. Matches of one term
 /// in fields of one weight are therefore adjacent and in result order, and so are matches of a
-/// short beginning that many terms share. The first page reads no other rows. Comments have no
-/// table of beginnings, since there may be very many comments and they come last in the results.
+/// short beginning that many terms share. The first page of results reads no other rows. Comments
+/// have no table of beginnings, because there may be very many of them and they come last in the
+/// results.
 public struct SearchIndex<Base: Projection>: Projection {
-    /// The state, which is that of `Base`.
+    /// The state of `Base`.
     public typealias State = Base.State
 
-    /// `search-` and the name of the indexed projection.
+    /// `search-`, followed by the name of the indexed projection.
     public let name: String
-    /// The version of the rules that extract texts; the version of the indexed projection is one of
-    /// the parameters.
+    /// The version of the rules that extract texts; `parameters` contains the version of the
+    /// indexed projection.
     public let version: Int
     /// The version and the parameters of the indexed projection.
     public let parameters: String
@@ -65,7 +66,7 @@ public struct SearchIndex<Base: Projection>: Projection {
     /// The rule of the indexed projection, after a sentence about the index.
     public var ruleText: String? {
         let indexed =
-            "The words of \(base.name) are indexed without case and accents."
+            "The index of the words in \(base.name) ignores case and accents."
         return base.ruleText.map { "\(indexed) \($0)" } ?? indexed
     }
     /// For each kind, a table of terms and possibly one of term beginnings.
@@ -81,7 +82,7 @@ public struct SearchIndex<Base: Projection>: Projection {
     /// Whether items contain results.
     public var itemsYieldRows: Bool { thingOfItem != nil }
 
-    /// Folds the event like the indexed projection.
+    /// Folds the event as the indexed projection does.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         try base.fold(event, into: &key)
     }
@@ -113,13 +114,14 @@ public struct SearchIndex<Base: Projection>: Projection {
         starts.forEach { rows.add(table: table + 1, key: $0, thing.place.bytes) }
     }
 
-    /// Returns the table of a kind's terms; the table of its term beginnings, if any, comes next.
+    /// Returns the table of a kind's terms; if the kind has a table of term beginnings, it comes
+    /// next.
     func firstTable(of kind: SearchHit.Kind) -> Int {
         kinds.prefix { $0 != kind }.reduce(0) { $0 + ($1.hasStarts ? 2 : 1) }
     }
 }
 
-/// The prefixes of the row keys of a thing.
+/// The key prefixes of a thing's rows.
 private struct SearchFronts {
     /// The concatenated prefixes.
     private var bytes: [UInt8] = []
@@ -155,7 +157,7 @@ enum SearchRow {
     /// The number of letters in the beginnings that are indexed for longer terms.
     static let lettersPerStart = 3
 
-    /// Returns the key prefix of the rows of a term or beginning in fields of one weight.
+    /// Returns the key prefix of the rows for a term or beginning in fields of one weight.
     static func key(_ term: [UInt8], _ weight: UInt8) -> [UInt8] {
         var key: [UInt8] = []
         append(term[...], weight, to: &key)
@@ -178,7 +180,9 @@ enum SearchRow {
         term.count { $0 & 0xC0 != 0x80 }
     }
 
-    /// Returns an upper bound of all keys with this prefix; terms and weights contain no byte 255.
+    /// Returns an upper bound for all keys with this prefix.
+    ///
+    /// The last byte can be incremented because terms and weights contain no byte 255.
     static func end(of start: [UInt8]) -> [UInt8] { start.dropLast() + [(start.last ?? 0) + 1] }
 
     /// Returns the term or beginning in the key of a row.

@@ -3,8 +3,8 @@ internal import TapedeckProjections
 
 /// The things of one kind in one index, as read by a search.
 final class SearchSource {
-    /// The number of the source; among things at the same place, those of the lowest number come
-    /// first.
+    /// The number of the source; among things at the same place, those from the source with the
+    /// lowest number come first.
     let number: UInt8
     let kind: SearchHit.Kind
     /// The index to read from.
@@ -53,10 +53,10 @@ final class SearchSource {
         return try things(key, item).filter { $0.kind == kind }
     }
 
-    /// Returns the places that may match a word in fields of the given weights; a match must be in
-    /// all streams.
+    /// Returns streams of the places that may match a word in fields of the given weights; a match
+    /// must be in all streams.
     ///
-    /// - - Parameter isLonger: Whether the word may be the beginning of a longer one.
+    /// - Parameter isLonger: Whether the word may be the beginning of a longer one.
     func streams(
         of word: SearchWords.Word, isLonger: Bool, weights: [UInt8]
     ) throws -> [SearchStream] {
@@ -96,9 +96,9 @@ final class SearchSource {
         return heads.flatMap { [(terms, $0), (starts, $0)] }
     }
 
-    /// Returns the terms that begin with another term; each costs a lookup.
+    /// Returns the terms that begin with another term; each result costs a lookup.
     ///
-    /// - - Parameter cut: Whether to shorten longer terms to their indexed beginnings.
+    /// - Parameter cut: Whether to shorten longer terms to their indexed beginnings.
     private func terms(
         beginningWith term: [UInt8], cut: Bool = false
     ) throws -> [[UInt8]] {
@@ -132,7 +132,7 @@ struct SearchRun {
     /// The maximum number of rows per read.
     private static let countMax = 256
 
-    /// - - Parameter countMin: The number of rows in the first read.
+    /// - Parameter countMin: The number of rows in the first read.
     init(
         _ prefix: [UInt8], countMin: Int,
         _ read: @escaping ([UInt8], [UInt8], Int) throws -> [Row]
@@ -158,7 +158,7 @@ struct SearchRun {
 
 /// The distinct places of several runs, in order.
 struct SearchStream {
-    /// A binary heap: each run is at or before the runs at twice its index plus one and plus two.
+    /// A binary heap: the run at index `i` is at or before the runs at `2 * i + 1` and `2 * i + 2`.
     private var runs: [SearchRun]
     private var isOpen = false
 
@@ -202,7 +202,7 @@ struct SearchStream {
     }
 }
 
-/// The things of a source that match with one rank, in the order of their places.
+/// The things in a source that match with one rank, in the order of their places.
 struct SearchPass {
     let source: SearchSource
     private let words: SearchWords
@@ -212,9 +212,9 @@ struct SearchPass {
     /// The current thing; nil at the end.
     private(set) var thing: SearchThing?
 
-    /// Returns nil if no thing of the source can have this rank.
+    /// Returns nil if no thing in the source can have this rank.
     ///
-    /// - - Parameter target: The place to start from.
+    /// - Parameter target: The place to start from.
     init?(
         _ source: SearchSource, _ words: SearchWords, _ rank: SearchRank, from target: [UInt8]
     ) throws {
@@ -222,8 +222,8 @@ struct SearchPass {
             return nil
         }
         (self.source, self.words, self.rank, self.target) = (source, words, rank, target)
-        // A single word must match in a field of this weight. Of several words, some may match in
-        // weightier fields.
+        // A single word must match in a field of this weight. If there are several words, some of
+        // them may match in weightier fields.
         let weights =
             words.words.count == 1
             ? [rank.weight] : source.weights.filter { $0 <= rank.weight }.sorted()

@@ -2,7 +2,8 @@ internal import Foundation
 
 /// A text prepared for searching: its words without differences in case, accents and width.
 ///
-/// Each character is folded separately, so a part of a text folds as it does within the whole:
+/// Each character is folded separately, so a part of a text folds in the same way as within the
+/// whole text. Folding has three steps:
 ///
 /// 1. Compatibility decomposition: `ﬁ` becomes `fi`, full-width `Ａ` becomes `A`, and `é` becomes
 /// `e` and an accent.
@@ -14,12 +15,12 @@ internal import Foundation
 /// `STRASSE` become equal.
 ///
 /// **Words** are runs of letters, digits and vowel signs; all other characters separate words.
-/// Scripts written without spaces have no such words: any part of a run of their letters can be
-/// found (`terms`).
+/// Scripts written without spaces have no such words, so a search finds any part of a run of their
+/// letters (`terms`).
 ///
 /// The rows of an index depend on this folding, so it must be the same on every system. The
-/// mappings of characters in `unicodeVersion` never change, and newer characters are letters that
-/// fold to themselves.
+/// mappings of characters in `unicodeVersion` never change. Newer characters are treated as letters
+/// that fold to themselves.
 struct SearchText {
     /// A word, or a run of letters of a script written without spaces.
     struct Word {
@@ -35,7 +36,8 @@ struct SearchText {
 
     /// The Unicode version of the folding; newer characters must not affect folded text.
     private static let unicodeVersion = (major: 15, minor: 0)
-    /// The maximum number of letters of a word in the index; matches are compared by all letters.
+    /// The maximum number of letters of a word in the index; possible matches are then compared in
+    /// full.
     static let lettersPerTermMax = 24
 
     init(_ text: String) {
@@ -43,7 +45,7 @@ struct SearchText {
         text.withUTF8 { add($0) }
     }
 
-    /// Folds ASCII byte by byte, and the runs of other characters between as separate texts.
+    /// Folds ASCII byte by byte, and each run of other characters as a separate text.
     private mutating func add(_ text: UnsafeBufferPointer<UInt8>) {
         bytes.reserveCapacity(text.count)
         words.reserveCapacity(min(8, text.count))

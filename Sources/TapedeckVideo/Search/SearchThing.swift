@@ -20,7 +20,7 @@ struct SearchThing {
 
     let kind: SearchHit.Kind
     let id: String
-    /// The object of a comment.
+    /// The tag of the video or answer that a comment is about.
     var about: Tag?
     /// The time in Unix milliseconds; nil if unknown.
     var at: Int64?
@@ -28,22 +28,22 @@ struct SearchThing {
     let texts: [Text]
     /// The broadcast that a comment was shared with.
     var broadcast: [UInt8]?
-    /// The least rank weight at which the thing is found; matches in weightier fields alone do not
-    /// count.
+    /// The minimum weight of a rank with which the thing is found, so matches in weightier fields
+    /// alone do not count.
     var weightMin: UInt8 = 0
 }
 
 /// The position of a thing among things of its kind: by time, latest first, then by name.
 ///
-/// Bytes: the time, descending (8); the name of the key as in `RowKey.text`; for an item, the
-/// letter of its list and its id. The names of events and remotes are short enough (`FieldLimits`)
-/// to fit into any row key.
+/// The bytes consist of the time, descending (8 bytes); the name of the key, as in `RowKey.text`;
+/// and, for an item, the letter of its list and its id. The ids of events and remote objects are
+/// short enough (`FieldLimits`) for a place to fit into any row key.
 struct SearchPlace: Equatable {
     let bytes: [UInt8]
 
-    /// - - Parameters:
-    ///   - - at: The time in Unix milliseconds; nil if unknown, which sorts after all known times.
-    ///   - - number: The number by which things without a time are sorted, greatest first.
+    /// - Parameters:
+    ///   - at: The time in Unix milliseconds; nil if unknown, which sorts after all known times.
+    ///   - number: The number by which things without a time are sorted, highest first.
     init(at: Int64?, number: UInt64 = 0, _ name: Substring, item: [UInt8] = []) {
         let time = at ?? .min + Int64(min(number, 1 << 62))
         bytes = RowKey().descending(time).text(name).raw(item).bytes
@@ -56,7 +56,7 @@ struct SearchPlace: Equatable {
         guard bytes.count > 8, let end = bytes[8...].firstIndex(where: { $0 <= 1 }) else {
             return nil
         }
-        // Fast path: hardly any names contain a byte that is escaped.
+        // Fast path: hardly any name contains an escaped byte.
         if bytes[end] == 0 { return String(decoding: bytes[8..<end], as: UTF8.self) }
         var name: [UInt8] = []
         var isEscaped = false
@@ -203,7 +203,7 @@ extension SearchIndex<QuestionList> {
 }
 
 extension SearchThing {
-    /// Reads a comment, or the text shared with a broadcast; nil for other items.
+    /// Reads a comment, or the text shared with a broadcast; returns nil for other items.
     fileprivate init?(saidIn item: Row, of key: Tag) throws(ModelError) {
         guard CommentItems.lists.contains(where: item.key.starts(with:)),
             let place = BroadcastItems.place(name: item.key)

@@ -94,8 +94,9 @@ struct SearchWords {
 
 /// The quality of a match; smaller is better.
 ///
-/// The weight is that of the least weighty field needed to find all words. At equal weight, a match
-/// of the last word as a whole word is better than one as the beginning of a longer word.
+/// The weight is that of the least weighty field needed to find all words. At equal weight,
+/// matching the last word as a whole word is better than matching it as the beginning of a longer
+/// word.
 struct SearchRank: Comparable {
     var weight: UInt8
     var isLonger: Bool
@@ -108,7 +109,7 @@ struct SearchRank: Comparable {
 extension SearchText {
     /// Returns whether the text contains a word.
     ///
-    /// - - Parameter isLonger: Whether the word may be the beginning of a longer one.
+    /// - Parameter isLonger: Whether the word may be the beginning of a longer one.
     func has(_ word: SearchWords.Word, isLonger: Bool) -> Bool {
         words.contains { held in
             guard held.isUnspaced == word.isUnspaced else { return false }
@@ -117,7 +118,8 @@ extension SearchText {
         }
     }
 
-    /// Returns the ranges in `bytes` that match a word; in a longer word, only its beginning.
+    /// Returns the ranges in `bytes` that match a word; only the beginning of a longer word
+    /// matches.
     func places(of word: SearchWords.Word) -> [Range<Int>] {
         var places: [Range<Int>] = []
         for held in words where held.isUnspaced == word.isUnspaced {
@@ -136,15 +138,17 @@ extension SearchText {
             && holds(part, at: held.range.lowerBound)
     }
 
-    /// Returns the ranges of equal bytes, which are always whole letters: in UTF-8, the first byte
-    /// of a letter never occurs within another.
+    /// Returns the ranges in `bytes` at which a word contains the given bytes.
+    ///
+    /// The ranges always consist of whole letters, because in UTF-8 the first byte of a letter
+    /// never occurs within another letter.
     private func places(of part: [UInt8], in word: Word) -> [Range<Int>] {
         guard part.count <= word.range.count else { return [] }
         return (word.range.lowerBound...word.range.upperBound - part.count)
             .filter { holds(part, at: $0) }.map { $0..<$0 + part.count }
     }
 
-    /// Returns whether the bytes at a position match; there must be enough of them.
+    /// Returns whether the bytes at a position match; there must be enough bytes.
     private func holds(_ part: [UInt8], at start: Int) -> Bool {
         for (offset, byte) in part.enumerated() where bytes[start + offset] != byte {
             return false

@@ -5,8 +5,8 @@ public import TapedeckProjections
 ///
 /// The items are those of `VideoList`. Lists show the title of the winning broadcast, but a search
 /// finds a video by the title of any broadcast. A video that was shared once needs no more space
-/// than in `VideoList`; for other videos, the state contains each different title, and the cost of
-/// a fold grows accordingly.
+/// than in `VideoList`. For other videos, the state contains each distinct title, so folds cost
+/// more.
 public struct SharedVideos: Projection {
     let list: VideoList
 
@@ -24,7 +24,7 @@ public struct SharedVideos: Projection {
     public var eventTypes: [EventType] { list.eventTypes }
     /// The law of the list: the titles depend only on the broadcasts.
     public var law: FoldLaw { list.law }
-    /// The rule of the list, followed by a sentence on titles.
+    /// The rule of the list, followed by a sentence about titles.
     public var ruleText: String? {
         list.ruleText.map { "\($0) A video is found by the titles of all its broadcasts." }
     }
@@ -55,8 +55,7 @@ public struct SharedVideos: Projection {
             }
         }
 
-        /// Writes the state's bytes; a state without other titles adds nothing to those of the
-        /// list.
+        /// Writes the state's bytes, which are those of the list if there are no other titles.
         public func encode(into bytes: inout StateWriter) {
             video.encode(into: &bytes)
             guard !otherTitles.isEmpty else { return }
@@ -66,7 +65,7 @@ public struct SharedVideos: Projection {
             }
         }
 
-        /// Increments the count of a title; ignores an empty one.
+        /// Increments the count of a title; ignores empty titles.
         fileprivate mutating func add(_ title: [UInt8]?) {
             guard let title, !title.isEmpty else { return }
             let index = index(of: title)
@@ -103,7 +102,7 @@ public struct SharedVideos: Projection {
         }
     }
 
-    /// Folds the event like the list, and updates the titles.
+    /// Folds the event as the list does, and updates the titles.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         // The first broadcast is the winner.
         let isFirst = key.state.video.broadcasts == 0

@@ -4,9 +4,9 @@ import TapedeckTesting
 
 /// A proxy between devices and a server that simulates network faults.
 ///
-/// It listens on a port of this machine and carries bytes to the server's port and back. When it
-/// accepts a connection, it draws the connection's fault from a seeded source. The same seed thus
-/// gives the same plan, but the operating system decides which request meets which fault.
+/// It listens on a local port and forwards bytes to the server's port and back. When it accepts a
+/// connection, it draws the connection's fault from a seeded source. The same seed therefore gives
+/// the same plan, but the operating system determines which request meets which fault.
 ///
 /// Each connection has one thread for both directions. `calm()` ends the faults and all
 /// connections.
@@ -21,11 +21,11 @@ final class FaultProxy: Sendable {
         /// Both sides are reset after the given number of response bytes; the server executed the
         /// request.
         case cutAnswer(bytes: Int)
-        /// The device sees an orderly end after the given number of response bytes.
+        /// The connection is closed normally after the given number of response bytes.
         case truncateAnswer(bytes: Int)
-        /// The connection is accepted, carries nothing for the given time, and is then reset.
+        /// The connection is accepted, forwards nothing for the given time, and is then reset.
         case halfOpen(milliseconds: Int)
-        /// The connection is reset at once, as are all further connections for the given time.
+        /// The connection is reset at once, and so are all other connections during the given time.
         case refuse(milliseconds: Int)
 
         var name: String { String("\(self)".prefix { $0 != "(" }) }
@@ -41,13 +41,13 @@ final class FaultProxy: Sendable {
         var counts: [String: Int] = [:]
     }
 
-    /// The port on which it listens.
+    /// The port on which the proxy listens.
     let port: Int
     private let target: Int
     private let listener: Int32
     private let state: Mutex<State>
 
-    /// Starts to listen, without faults; the caller must call `stop()` at the end.
+    /// Starts listening, without faults; the caller must call `stop()` at the end.
     init(to target: Int, _ random: SeededGenerator) throws {
         self.target = target
         state = Mutex(State(random: random))
@@ -85,7 +85,7 @@ final class FaultProxy: Sendable {
     private func draw() -> (fault: Fault, generation: Int) {
         state.withLock { state in
             var fault = Fault.none
-            // Always drawn, so that a refusal does not shift the plan.
+            // This number is always drawn, so that a refusal does not shift the plan.
             let drawn = FaultProxy.drawn(&state.random)
             if state.random.below(100) < state.faultyPercent { fault = drawn }
             if Date() < state.refusesUntil { fault = .refuse(milliseconds: 0) }

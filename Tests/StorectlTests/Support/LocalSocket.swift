@@ -82,7 +82,7 @@ enum LocalSocket {
         return nil
     }
 
-    /// Closes a socket so that the other side sees a reset instead of an orderly end.
+    /// Closes a socket so that the other side sees a reset instead of a normal close.
     static func reset(_ file: Int32) {
         var how = linger(l_onoff: 1, l_linger: 0)
         setsockopt(file, SOL_SOCKET, SO_LINGER, &how, socklen_t(MemoryLayout<linger>.size))

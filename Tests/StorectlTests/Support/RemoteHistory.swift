@@ -8,18 +8,19 @@ import Testing
 /// the remote and the settled stores with the acknowledged intents:
 ///
 /// 1. Every store has every intent once and unchanged.
-/// 2. A share took effect once, or not at all; if not, every outbox lists it as unknown.
-/// 3. The outboxes contain nothing else, and those of all stores are equal.
-/// 4. The likes and marks at the remote match the last intents.
+/// 2. A share took effect at most once; if it did not take effect, every outbox lists it as
+///    unknown.
+/// 3. The outboxes contain nothing else and are the same in all stores.
+/// 4. The likes and marks on the remote match the last intents.
 /// 5. The remote received no invalid request.
 ///
 /// The fourth rule requires that the remote knows which toggle is the last. A video is therefore
 /// not toggled again
 ///
-/// - while another device has not delivered its toggle, because the last one to arrive wins;
-/// - within two seconds, because Shelby's times have whole seconds;
+/// - while another device has not delivered its toggle, because the last toggle to arrive wins;
+/// - within two seconds, because Shelby's times have a resolution of one second;
 /// - if the toggle is a mark, while this device syncs with the remote. If that sync is killed,
-///   nothing shows that the mark was on its way, and it looks as if the user had set it again at
+///   there is no sign that the mark was being sent, and it looks as if the user had set it again on
 ///   the remote.
 struct RemoteHistory {
     /// The relevant fields of an event in the log.
@@ -43,7 +44,7 @@ struct RemoteHistory {
     /// A device that records intents.
     struct Device {
         let store: Storectl
-        /// Whether it is syncing with the remote.
+        /// Whether the device is syncing with the remote.
         let isSyncing: Bool
     }
 
@@ -53,8 +54,8 @@ struct RemoteHistory {
         let time = Date()
     }
 
-    /// The videos to like and the videos to mark, which differ because a broadcast has one time for
-    /// both.
+    /// The videos to like and the videos to mark; they are different videos, because a broadcast
+    /// has only one time for both changes.
     private let (liked, marked): ([String], [String])
     /// The latest toggles, by type and video.
     private var latest: [String: Toggle] = [:]
@@ -78,7 +79,7 @@ struct RemoteHistory {
         for _ in 0..<1 + random.below(3) {
             let (kind, place, isRepeated) = (random.below(4), random.next(), random.oneIn(4))
             let type = kind == 0 ? "LikeToggled" : "WatchLaterToggled"
-            // Few videos, so that they are also toggled back.
+            // The number of videos is small, so that some are toggled back.
             let videos = (kind == 0 ? liked : marked).prefix(4)
             let video = videos[Int(place % UInt64(videos.count))]
             if kind < 2, try canToggle(type, video, on: device) {

@@ -85,7 +85,7 @@ enum Samples {
             """),
     ].joined()
 
-    /// Returns the given number of toggles, each of another video.
+    /// Returns the given number of toggles, each for a different video.
     static func toggles(_ count: Int) -> String {
         (0..<count).map {
             line("WatchLaterToggled", #"{"video":"youtube:video\#($0)","isOn":true}"#)

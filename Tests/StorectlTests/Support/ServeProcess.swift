@@ -4,7 +4,7 @@ import Testing
 
 /// `storectl serve` as a process that can be killed and restarted with the same port and files.
 final class ServeProcess {
-    /// The directory of its files.
+    /// The directory of the server's files.
     let data: String
     private(set) var port: Int
     private let storectl: Storectl
@@ -39,7 +39,7 @@ final class ServeProcess {
 
     /// Starts the server again on the same port.
     func start(_ arguments: String...) throws {
-        // The connection of another process may hold the port for a moment.
+        // A connection of another process may hold the port for a moment.
         try eventuallyBlocking("the start of serve at its port", state: { diagnostics }) {
             try launch(arguments)
         }
@@ -56,7 +56,7 @@ final class ServeProcess {
         return false
     }
 
-    /// Kills the server, without a chance to clean up.
+    /// Kills the server without letting it clean up.
     func kill() throws {
         guard let process else { return }
         process.send(SIGKILL)
@@ -64,7 +64,7 @@ final class ServeProcess {
         self.process = nil
     }
 
-    /// Ends the server in an orderly way.
+    /// Stops the server cleanly.
     @discardableResult
     func end() throws -> Storectl.Run {
         let process = try running

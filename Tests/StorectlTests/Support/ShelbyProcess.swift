@@ -3,10 +3,10 @@ import Testing
 
 /// `storectl simulate shelby` as a process; stores connect to it as `home`.
 final class ShelbyProcess: SimulatorProcess {
-    /// A video observed at the remote.
+    /// A video observed on the remote.
     struct Video {
         let key: String
-        /// The broadcast that represents it.
+        /// The broadcast that represents the video.
         let broadcast: String
     }
 
@@ -30,7 +30,7 @@ final class ShelbyProcess: SimulatorProcess {
         return store
     }
 
-    /// The state of a video at the remote: whether any of its broadcasts is liked or marked.
+    /// The state of a video on the remote: whether any of its broadcasts is liked or marked.
     struct Standing: Equatable {
         var isLiked = false
         var isMarked = false
@@ -85,7 +85,7 @@ extension Storectl {
         }
     }
 
-    /// Records an event and returns its ID.
+    /// Records an event and returns its id.
     @discardableResult
     func append(_ type: String, _ payload: String) throws -> String {
         let run = try succeed("append", type, payload, "--json")
@@ -123,7 +123,7 @@ final class AnswerLoss: Sendable {
     private let listener: Int32
     let port: Int
 
-    /// - Parameter needle: The text that identifies requests whose responses are lost.
+    /// - Parameter needle: The string that identifies requests whose responses are lost.
     init(to target: Int, losing needle: String) throws {
         self.target = target
         self.needle = needle

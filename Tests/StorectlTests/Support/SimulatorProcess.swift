@@ -4,7 +4,7 @@ import Testing
 
 /// `storectl simulate` as a process that can be killed and resumes from its journal.
 class SimulatorProcess {
-    /// A write that took effect at the simulated system.
+    /// A write that took effect on the simulated system.
     struct Effect: Decodable, Hashable, CustomStringConvertible {
         let kind: String
         let entity: String
@@ -17,7 +17,7 @@ class SimulatorProcess {
 
     let port: Int
     let storectl: Storectl
-    /// The report that it printed at its start.
+    /// The report that the simulator printed when it started.
     let document: OrderedJSON
     private let arguments: [String]
     private var process: RunningStorectl?
@@ -50,7 +50,7 @@ class SimulatorProcess {
         return (process, try OrderedJSON(parsing: process.stdoutSoFar))
     }
 
-    /// Kills the simulator, without a chance to clean up.
+    /// Kills the simulator without letting it clean up.
     func kill() throws {
         guard let process else { return }
         process.send(SIGKILL)
@@ -60,7 +60,7 @@ class SimulatorProcess {
 
     /// Starts the simulator again with the same port and journal.
     func start() throws {
-        // The connection of another process may hold the port for a moment.
+        // A connection of another process may hold the port for a moment.
         try eventuallyBlocking("the start of the simulator at its port") {
             process = try SimulatorProcess.launch(storectl, arguments)?.process
             return process != nil

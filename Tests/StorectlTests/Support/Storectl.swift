@@ -4,7 +4,7 @@ import Testing
 
 /// Runs `storectl` as a separate process, on a store in a temporary directory.
 ///
-/// The program is the one that was built together with the tests.
+/// The program was built together with the tests.
 struct Storectl {
     /// The output and the exit code of a run.
     struct Run {
@@ -140,7 +140,7 @@ final class RunningStorectl {
         out = folder.appendingPathComponent(name + ".out")
         error = folder.appendingPathComponent(name + ".err")
         let inputFile = folder.appendingPathComponent(name + ".in")
-        // Files instead of pipes, because a full pipe would block the program.
+        // Output goes to files instead of pipes, because a full pipe would block the program.
         try input.write(to: inputFile)
         try Data().write(to: out)
         try Data().write(to: error)

@@ -3,8 +3,9 @@ import Testing
 
 /// The acknowledged events, and the check that every store has them.
 ///
-/// Every event is a comment with a unique text. `append` acknowledges events by their IDs, which
-/// adds them to the history. `check` compares the history with stores that have synced:
+/// Every event is a comment with a unique text. When `append` prints the ids of events, they count
+/// as acknowledged and are added to the history. `check` compares the history with stores that have
+/// synced:
 ///
 /// 1. Every store has every acknowledged event exactly once, in the log and in its lists.
 /// 2. The lists contain nothing else.
@@ -23,7 +24,7 @@ struct SyncHistory {
 
         var origin: Substring { id.prefix { $0 != "-" } }
         var sequence: Int { Int(id.drop { $0 != "-" }.dropFirst()) ?? 0 }
-        /// The text or payload that identifies its content.
+        /// The text or payload that identifies the event's content.
         var content: String { payload?.text ?? payloadBase64 ?? "" }
     }
 
@@ -34,7 +35,7 @@ struct SyncHistory {
 
     private static let commentsPerVideo = 250
 
-    /// The IDs of acknowledged events, by text.
+    /// The ids of acknowledged events, by text.
     private(set) var acknowledged: [String: String] = [:]
     private var count = 0
 
@@ -52,7 +53,7 @@ struct SyncHistory {
         return texts
     }
 
-    /// Removes events that have no copy left from the history.
+    /// Removes events of which no copy is left from the history.
     mutating func forget(_ texts: [String]) {
         for text in texts { acknowledged[text] = nil }
     }
@@ -89,7 +90,7 @@ struct SyncHistory {
     /// Checks stores that have synced.
     ///
     /// - Parameter isForked: Whether two histories of one origin have met. The logs then also
-    ///   contain the events that lost their IDs, in addition to their copies with new IDs.
+    ///   contain the events that lost their ids, in addition to the copies with new ids.
     func check(_ stores: [Storectl], isForked: Bool = false) throws {
         var firstContents: [String]?
         var firstDigests: [OrderedJSON]?
@@ -143,7 +144,7 @@ struct SyncHistory {
 }
 
 extension Storectl {
-    /// Appends lines as one group and returns the IDs of the acknowledged events.
+    /// Appends lines as one group and returns the ids of the acknowledged events.
     func record(_ lines: [String]) throws -> [String] {
         let run = try run("append", "--file", "-", "--json", input: lines.joined())
         #expect(run.exit == 0, "\(run.stderr)")

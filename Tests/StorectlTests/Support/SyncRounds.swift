@@ -52,7 +52,8 @@ final class SyncRounds {
             try FaultProxy(to: remote.port, SeededGenerator(seed: given.seed &+ 2))
         )
         stores = try (0..<3).map { _ in try Storectl.empty() }
-        // One store adds the remote, and the others learn of it by syncing; each logs in by itself.
+        // One store adds the remote, and the other stores receive it by syncing; each store logs in
+        // separately.
         try stores[0].succeed("remote", "add", "home", "shelby", proxies.remote.url)
         try Storectl.settle(stores, server)
         for store in stores {
@@ -125,7 +126,7 @@ final class SyncRounds {
     }
 
     private func append(_ index: Int) throws {
-        // Usually a few, sometimes so many that the network fails while they are sent.
+        // Usually a few events, sometimes so many that the network fails while they are sent.
         let count = random.oneIn(12) ? 700 : 1 + random.below(40)
         note("store \(index) gets \(count) events")
         try history.append(count, to: stores[index])
@@ -237,7 +238,7 @@ final class SyncRounds {
         if run.exit != -SIGTERM { try check(run, watch) }
     }
 
-    /// Syncs with both until nothing changes.
+    /// Syncs with the server and the remote until nothing changes.
     private func settle() throws {
         for _ in 0..<12 {
             try Storectl.settle(stores, server, url: proxies.server.url)
@@ -273,7 +274,7 @@ final class SyncRounds {
 }
 
 extension Storectl {
-    /// Returns whether any run in this directory has printed a text.
+    /// Returns whether any run in this directory has printed a string.
     func printed(_ text: String) throws -> Bool {
         try FileManager.default.contentsOfDirectory(atPath: directory.path)
             .filter { $0.hasSuffix(".out") || $0.hasSuffix(".err") }

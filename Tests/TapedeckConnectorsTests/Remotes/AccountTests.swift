@@ -6,7 +6,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// A store belongs to one account of a remote, and nothing is sent after the user logs out.
+/// A store belongs to one account on a remote, and nothing is sent after the user logs out.
 @Suite(.offTasks) struct AccountTests {
     private func remotes(_ device: RemoteDevice) -> StoreRemotes {
         StoreRemotes(device.store.log, device.store.projections)
@@ -34,7 +34,7 @@ import Testing
         try device.append(ShelbyV1Rig.liked(try #require(try rig.untouched().first), true))
     }
 
-    /// Wakes a session and returns the code of the failure that ends it, if any.
+    /// Wakes a session and returns the code of the failure that ends it; nil if none does.
     private func ends(_ session: inout RemoteSession) throws -> ErrorCode? {
         guard case .end(let failure) = try session.woken() else { return nil }
         #expect(session.report.failure?.code == failure?.code)
@@ -53,7 +53,7 @@ import Testing
         try like(device, rig)
         let (first, file) = (device.world.requests.count, LoginFiles(store: device.place.directory))
         let before = try #require(try file.read(device.remote))
-        // The token has expired, and the secrets now log in to another account than the store's.
+        // The token has expired, and the secrets now belong to an account other than the store's.
         var ended = before
         ended.account = nil
         try file.write(ended, for: device.remote)
@@ -81,7 +81,7 @@ import Testing
         let device = try rig.device()
         var session = try idle(device)
         let sent = device.world.requests.count
-        // Another process may still write its login afterwards.
+        // Another process may still write its login after the remote is removed.
         let file = LoginFiles(store: device.place.directory)
         let login = try #require(try file.read(device.remote))
         try await onThread { [remotes = remotes(device)] in try remotes.remove("home") }

@@ -6,8 +6,8 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// With interrupted requests, crashes and other faults, BirdTube intents are neither lost nor
-/// repeated.
+/// BirdTube intents are neither lost nor repeated, despite interrupted requests, crashes and other
+/// faults.
 ///
 /// The exception is a view whose outcome is unknown: it may be lost, but is never sent again.
 @Suite(.offTasks) struct BirdTubeAdversityTests {
@@ -75,7 +75,7 @@ import Testing
             try Self.wantAll(desk)
             try desk.settle(40)
             try Self.check(desk, "TAPEDECK_SEED=\(seed)")
-            // The rest is read once there are no faults.
+            // Everything else is read once there are no more faults.
             desk.world.simulator.adversary = .none
             for _ in 0..<2 {
                 desk.world.clock.advance(by: .seconds(60))

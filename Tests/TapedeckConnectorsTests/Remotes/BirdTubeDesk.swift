@@ -13,7 +13,7 @@ struct BirdTubeDesk {
         user: SimulatorAccount.user, password: SimulatorAccount.password)
 
     /// - Parameters:
-    ///   - small: whether the simulator has a small fixed world instead of its default one.
+    ///   - small: whether the simulator has a small fixed world instead of its default world.
     ///   - isSignedIn: whether the device is logged in.
     init(
         small: Bool = true, isSignedIn: Bool = true, _ adversary: SimulatorAdversary = .none,
@@ -29,13 +29,13 @@ struct BirdTubeDesk {
             world, "birdtube", isSignedIn ? BirdTubeDesk.secrets : nil, seed: seed)
     }
 
-    /// Returns the key of a video of the small world; numbers begin at 1.
+    /// Returns the key of a video in the small world; numbers begin at 1.
     static func key(_ number: Int) -> String { "youtube:\(id(number))" }
     static func id(_ number: Int) -> String { "videovideo\(number)" }
     static func channel(_ number: Int) -> String { "channel.\(number)" }
 
-    /// Returns a world with three users, the first being the account's, and three videos with a
-    /// message each.
+    /// Returns a world with three users, the first of which is the account's user, and three videos
+    /// with one message each.
     private static func few(at now: Int64) -> BirdTubeWorld {
         var world = BirdTubeWorld()
         for number in 1...3 {
@@ -67,7 +67,7 @@ struct BirdTubeDesk {
         get throws { try #require(world.simulator as? BirdTubeSimulator) }
     }
 
-    /// Changes the data of the remote.
+    /// Changes the data on the remote.
     func change(_ body: (inout BirdTubeSimulator) -> Void) throws {
         var birdTube = try birdTube
         body(&birdTube)
@@ -108,7 +108,7 @@ struct BirdTubeDesk {
 
     // MARK: - Results
 
-    /// Syncs until nothing waits, at most the given number of times, once per minute.
+    /// Syncs once per minute until nothing waits, at most the given number of times.
     func settle(_ times: Int = 20) throws {
         for _ in 0..<times {
             try device.sync()
@@ -125,7 +125,7 @@ struct BirdTubeDesk {
         }
     }
 
-    /// The effects of intents at the remote, one line each, sorted.
+    /// The effects of intents on the remote, one per line, sorted.
     var effects: [String] {
         world.simulator.effects.map { "\($0.kind.rawValue) \($0.entity) \($0.text)" }.sorted()
     }

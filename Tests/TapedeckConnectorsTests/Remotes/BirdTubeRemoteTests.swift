@@ -6,7 +6,7 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Syncing with a simulator of BirdTube.
+/// Syncing with a simulated BirdTube server.
 @Suite(.offTasks) struct BirdTubeRemoteTests {
     private static let new = "youtube:brandnewone"
 
@@ -45,7 +45,7 @@ import Testing
         desk.world.clock.advance(by: .seconds(60))
         let again = try #require(try desk.device.sync())
         #expect(again.pulled == 0)
-        // It reads the list once and the newest page of each chat.
+        // The sync reads the list once, and the newest page of each chat.
         #expect(desk.world.requests.count - before <= world.videos.count + 4)
         #expect(desk.requests("/signin") == 0)
         #expect(desk.world.simulator.violations.isEmpty && desk.effects.isEmpty)
@@ -62,7 +62,7 @@ import Testing
                 BirdTubeDesk.video(10 + $0, at: now - 9_000_000 + Int64($0) * 1_000)
             }
         }
-        // With each page, other users submit one video and open another.
+        // While each page is read, other users submit one video and open another video.
         var more = 1_000
         desk.world.weather = { [world = desk.world] request in
             guard request.path == "/video/list", more < 1_010,
@@ -273,7 +273,7 @@ import Testing
 
     @Test func existingVideosSucceedAndInvalidOnesAreRefused() throws {
         let desk = try BirdTubeDesk()
-        // Another user submits the video between the reading and the delivery.
+        // Another user submits the video after the reading and before the delivery.
         desk.world.weather = { [world = desk.world] request in
             guard request.path == "/video/register",
                 var birdTube = world.simulator as? BirdTubeSimulator,
@@ -298,7 +298,7 @@ import Testing
         #expect(try desk.device.outbox().map(\.event.id) == [odd])
         let shown = try desk.device.query { try $0.submission(video: "youtube:short") }
         #expect(shown?.state == .refused)
-        // A new submission replaces the refused one.
+        // A new submission replaces the refused submission.
         let second = try desk.submit("youtube:short")
         #expect(try desk.device.outbox().map(\.event.id) == [second])
     }
@@ -325,7 +325,7 @@ import Testing
         #expect(desk.effects.count == 3 && desk.world.simulator.violations.isEmpty)
     }
 
-    /// An earlier opening on another device arrives after this device's view was sent.
+    /// An earlier opening, recorded on another device, arrives after this device has sent its view.
     @Test func lateEarlierOpeningIsNotSentAgain() throws {
         let desk = try BirdTubeDesk()
         try desk.open(viewing: "2")
@@ -357,10 +357,11 @@ import Testing
         #expect(desk.effects.count == (isAfter ? 1 : 0))
         let left = try desk.device.outbox()
         #expect(left.map(\.event.id) == [event] && left.allSatisfy(\.isOver))
-        // If the list's count has risen, it may include this view, which is then not added again.
+        // If the count in the list has risen, it may already include this view, so the view is not
+        // added.
         let views = try desk.device.query { try $0.views(video: BirdTubeDesk.key(1)) }
         #expect(views.views == 1 && views.own == (isAfter ? 0 : 1))
-        // The user can still have it sent.
+        // The user can still request that the view be sent.
         _ = try StoreRemotes(desk.device.store.log, desk.device.store.projections).retry(event)
         try desk.settle()
         #expect(desk.effects.count == (isAfter ? 2 : 1))
@@ -374,7 +375,8 @@ import Testing
         _ = Shears(desk.world, isAfter: true) { $0.path == "/channel/send" }
         try desk.say("hello")
         try desk.device.sync()
-        // Others keep talking, for much longer than clocks may differ.
+        // Other users keep sending messages, for much longer than the maximum difference between
+        // clocks.
         try desk.change { birdTube in
             let now = Int64(desk.world.clock.milliseconds)
             for number in 1...200 {

@@ -5,7 +5,7 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Live lists report why a remote cannot be reached, and when it is tried again.
+/// Live lists report why a remote cannot be reached and when the next attempt is made.
 @Suite(.offTasks) struct LiveRemotesTests {
     private let desk: WhaleDesk
 
@@ -69,7 +69,7 @@ import Testing
         #expect(try all.look()?.state == LiveState())
         #expect(try newest.look()?.changes.count == 1)
         try desk.comment("as ever", on: "1")
-        // The remote fails on this one request and accepts all others.
+        // The remote fails on this one request and accepts all other requests.
         var session = try #require(try desk.device.session())
         var step = try session.begin()
         var waiting: UInt64?

@@ -6,7 +6,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// The contents of the outbox, which do not depend on the order of arrival.
+/// The contents of the outbox, which do not depend on the order in which events arrive.
 @Suite(.offTasks) struct OutboxTests {
     private static let outbox = Outbox(
         of: "video", inserts: [CommentPosted.eventType], registers: [WatchLaterToggled.eventType])
@@ -43,7 +43,7 @@ import Testing
         #expect(try items(script).first?.part("")?.kind == .dispatched)
         script.add(try OutboxTests.outcome(.confirmed, of: intent), at: 3)
         #expect(try items(script).isEmpty)
-        // A later outcome from another device does not bring it back.
+        // A later outcome from another device does not return the intent to the outbox.
         script.add(try OutboxTests.outcome(.unknown, of: intent), at: 4, origin: 2)
         #expect(try items(script).isEmpty)
     }

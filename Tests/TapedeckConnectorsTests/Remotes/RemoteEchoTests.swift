@@ -5,7 +5,7 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// A remote that repeats the user's secrets in its errors, as some do in "invalid token …".
+/// A remote that repeats the user's secrets in its errors, as in "invalid token …".
 @Suite struct RemoteEchoTests {
     private static let secrets = RemoteSecrets(
         token: SimulatorAccount.oauthToken, tokenSecret: SimulatorAccount.oauthSecret)

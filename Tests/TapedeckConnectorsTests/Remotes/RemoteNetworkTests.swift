@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    /// Returns the reason why an intent waits; nil if it does not.
+    /// Returns the reason why an intent is waiting; nil if it is not waiting.
     private func reason(_ event: EventID) throws -> ErrorCode? {
         for delivery in try desk.device.outbox() where delivery.event.id == event {
             if case .waiting(let reason, _, _) = delivery.state { return reason }
@@ -38,7 +38,7 @@ import Testing
         #expect(try reason(comment) == nil)
         #expect(try desk.texts() == ["nice", "as ever"])
         #expect(uploads == 0)
-        // It waits in each sync without sending a request.
+        // The intent waits in each sync without sending a request.
         let requests = desk.world.requests.count
         #expect(try desk.device.sync()?.waiting.first?.reason == .metered)
         #expect(!desk.world.requests.dropFirst(requests).contains { $0.method == "POST" })
@@ -65,7 +65,7 @@ import Testing
         #expect(try desk.texts() == ["nice", "later"])
     }
 
-    /// A live session checks the network state by itself.
+    /// A live session notices changes of the network state.
     @Test func liveSessionFollowsNetworkChanges() throws {
         try NetworkState.offline.set(in: log)
         var session = try #require(try desk.device.session(isLive: true))
@@ -86,7 +86,7 @@ import Testing
         #expect(uploads == 1)
     }
 
-    /// Drives a session until it has been idle a few times.
+    /// Drives a session until it has been idle several times.
     private func run(_ session: inout RemoteSession) throws {
         var step = try session.woken()
         var rests = 0

@@ -4,7 +4,7 @@ import TapedeckConnectors
 import TapedeckSync
 import TapedeckTesting
 
-/// A simulated remote with virtual time, with which any number of devices sync.
+/// A simulated remote in virtual time, with which any number of devices can sync.
 final class RemoteWorld {
     let clock: ManualClock
     var simulator: any RemoteSimulator
@@ -14,7 +14,7 @@ final class RemoteWorld {
     var latency = 20
     /// The path of the remote's URL.
     var root = ""
-    /// The faults of single requests; nil for the simulator's own.
+    /// Determines the faults for a request; nil to use the simulator's own faults.
     var weather: ((RemoteRequest) -> SimulatorAdversary?)?
 
     init(clock: ManualClock = ManualClock(), _ simulator: (Int64) -> any RemoteSimulator) {
@@ -82,7 +82,7 @@ final class RemoteWorld {
 enum CrashPoint: Hashable, CustomStringConvertible {
     /// Before the n-th request is sent.
     case before(Int)
-    /// After the remote received the n-th request, before its response is recorded.
+    /// After the remote has received the n-th request and before the response is recorded.
     case after(Int)
 
     var description: String {
@@ -131,7 +131,7 @@ final class RemoteDevice {
     /// Syncs to the end and returns the report, or nil if the device crashed.
     ///
     /// - Parameters:
-    ///   - refreshesAll: whether to request fresh pages, too.
+    ///   - refreshesAll: whether to request fresh pages as well.
     ///   - failuresMax: the number of consecutive failures that end the sync.
     ///   - meanwhile: called with the number of each request before its response arrives.
     @discardableResult
@@ -203,7 +203,7 @@ final class RemoteDevice {
         return try session.woken()
     }
 
-    /// Simulates a crash of the process: the store is opened again from its files.
+    /// Simulates a crash of the process, by opening the store again from its files.
     @discardableResult
     func restart() throws -> RemoteReport? {
         store.close()
@@ -212,7 +212,7 @@ final class RemoteDevice {
         return nil
     }
 
-    /// Returns the intents that are not done, with their states.
+    /// Returns the intents that are not complete, with their states.
     func outbox() throws -> [RemoteDelivery] {
         var found: [RemoteDelivery] = []
         try StoreRemotes(store.log, store.projections).outbox(of: remote) {

@@ -15,7 +15,7 @@ import Testing
         let isHanging = Atomic(false)
         /// Whether cancelled requests count as never sent.
         private let isUnsent: Bool
-        /// Answers all requests except shares, if set.
+        /// If set, responds to all requests except shares.
         private let world: RemoteWorld?
 
         init(isUnsent: Bool = false, passing world: RemoteWorld? = nil) {
@@ -37,7 +37,7 @@ import Testing
         func close() async {}
     }
 
-    /// How a sync ends: by stopping its engine or by cancelling its task.
+    /// The way in which a sync is ended: by stopping its engine or by cancelling its task.
     enum Ending: CaseIterable { case stop, cancel }
 
     private static let secrets = RemoteSecrets(
@@ -93,8 +93,10 @@ import Testing
         #expect(status.readAt == nil)
     }
 
-    /// The next sync sends a request that was never sent; a request that may have arrived is looked
-    /// up or stays unknown.
+    /// The next sync sends a request that was never sent.
+    ///
+    /// If the request may have arrived, the sync looks for its effect, or its outcome stays
+    /// unknown.
     @Test(arguments: [true, false])
     func interruptedDeliveriesAreQueuedAgainOnlyIfUnsent(isUnsent: Bool) async throws {
         let device = try RemoteStopTests.device()

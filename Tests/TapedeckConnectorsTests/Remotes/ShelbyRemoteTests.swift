@@ -5,7 +5,7 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Syncing with a simulator of Shelby's API of 2012.
+/// Syncing with a simulator of Shelby's 2012 API.
 @Suite(.offTasks) struct ShelbyRemoteTests {
     private static let secrets = RemoteSecrets(
         token: SimulatorAccount.oauthToken, tokenSecret: SimulatorAccount.oauthSecret)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    /// Changes broadcasts at the remote, as another client does.
+    /// Changes broadcasts on the remote, as another client would.
     private static func change(
         _ ids: [String], _ world: RemoteWorld, _ body: (inout ShelbyV2World.Broadcast) -> Void
     ) throws {
@@ -205,7 +205,7 @@ import Testing
         try device.append(ShelbyRemoteTests.toggled(video, false))
         try device.sync()
         #expect(world.simulator.effects.isEmpty)
-        // The other device has delivered its toggle anyway; its confirmation arrives now.
+        // The other device has already delivered its toggle; the confirmation arrives now.
         world.clock.advance(by: .seconds(60))
         let version = world.clock.milliseconds / 1_000 * 1_000
         try ShelbyRemoteTests.change([broadcasts[0].id], world) {
@@ -296,7 +296,7 @@ import Testing
         #expect(world.simulator.effects.isEmpty)
     }
 
-    /// A comment stays in the store, whether the remote knows the video or not.
+    /// A comment stays in the store, whether or not the remote knows the video.
     @Test func commentsAreNotSent() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
@@ -324,7 +324,7 @@ import Testing
         let before = world.requests.count
         let report = try #require(try device.sync())
         #expect(report.failure?.code == .unauthorized)
-        // The refused read and one login.
+        // The two requests are the refused read and one login.
         #expect(world.requests.count == before + 2)
         #expect(try device.outbox().map(\.event.id) == [event])
         var shelby = try ShelbyRemoteTests.shelby(world)
@@ -335,7 +335,7 @@ import Testing
         #expect(world.simulator.effects.map(\.text) == ["liked_by_owner=true"])
     }
 
-    /// A live session with an expired token waits for a login and sends no requests meanwhile.
+    /// A live session with an expired token waits for a new login and sends no requests until then.
     @Test func liveSessionUsesALoginThatIsWrittenMeanwhile() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(
@@ -376,7 +376,7 @@ import Testing
         }
     }
 
-    /// The token is replaced during a sync; the next request uses the new one.
+    /// The token is replaced during a sync; the next request uses the new token.
     @Test func nextRequestUsesTheLatestLogin() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
@@ -393,7 +393,7 @@ import Testing
         #expect(header.contains("newer"))
     }
 
-    /// The next sync resumes a sync that crashed at any point.
+    /// If a sync crashes at any point, the next sync resumes it.
     @Test(arguments: 1...14)
     func crashesLoseNothingAndRepeatNoShare(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
@@ -445,7 +445,7 @@ import Testing
             world.simulator.adversary = .none
             let report = try #require(try device.sync())
             #expect(report.failure == nil, "seed \(seed)")
-            // Others may have removed the broadcast.
+            // Other users may have removed the broadcast.
             for delivery in try device.outbox() {
                 if case .refused = delivery.state { continue }
                 Issue.record("seed \(seed): \(delivery.event.type) is \(delivery.state)")

@@ -9,7 +9,7 @@ import Testing
 
 /// Syncing with Shelby's API of 2012 to 2014 despite crashes, lost connections and expired tokens.
 @Suite(.offTasks) struct ShelbyV1AdversityTests {
-    /// Records the intents that each of these tests delivers.
+    /// Records the intents that the tests deliver.
     private static func want(_ video: String, of device: RemoteDevice) throws {
         try device.append(
             ShelbyV1Rig.liked(video, true), ShelbyV1Rig.comment(video, "same"),
@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    /// The next sync resumes a sync that crashed at any point.
+    /// If a sync crashes at any point, the next sync resumes it.
     @Test(arguments: Soak.sample(Array(1...14), 4))
     func crashesLoseAndRepeatNothing(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
@@ -96,7 +96,7 @@ import Testing
             var refused: Set<EventType> = []
             for delivery in try device.outbox() {
                 switch delivery.state {
-                // Others may have removed the intent's object.
+                // Other users may have removed the intent's object.
                 case .refused: refused.insert(delivery.event.type)
                 case .unknown
                 where [VideoShared.eventType, VideoWatched.eventType].contains(
@@ -119,7 +119,7 @@ import Testing
             #expect(try rig.effects(.watched).count <= 1, "seed \(seed)")
             #expect(rig.world.simulator.violations.isEmpty, "seed \(seed)")
         }
-        // Otherwise the test has proven nothing.
+        // If the remote refused intents for most seeds, the test has proven nothing.
         #expect(done > seeds.count / 2)
         print("for \(done) of the seeds the remote refused nothing")
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TapedeckConnectors
 
-/// Reading the responses of Shelby's API of 2012 to 2014.
+/// Reading responses from Shelby's API of 2012 to 2014.
 struct ShelbyV1DocumentTests {
     private static let account = RemoteAccount(user: "4f00000000000000000000aa", token: "t")
     private static let id = "4f0000000000000000000001"
@@ -51,7 +51,7 @@ struct ShelbyV1DocumentTests {
             ShelbyV1DocumentTests.code(#"{"status":200,"result":7}"#, status: 200) == .remoteError)
     }
 
-    /// The response of another server or of a captive portal does not prove that a session has
+    /// A response from another server or from a captive portal does not prove that a session has
     /// ended.
     @Test func onlyResponsesOfShelbyEndSessions() {
         let unknown = #"{"status":404,"message":"invalid token"}"#
@@ -172,7 +172,7 @@ struct ShelbyV1DocumentTests {
         #expect(throws: ModelError.self) { try dashboard.read(entries, list: "timeline") }
         let broadcast = try BroadcastReceived(
             payload: dashboard.read(entries).proposals[0].payload, version: 1)
-        // Without a login the user's likes are unknown.
+        // Without a login, the user's likes are unknown.
         #expect(broadcast.sharer == "ann" && !broadcast.hasLiked)
         let roll = try IngestResource.named("shelby/roll")
         let frames =
@@ -184,7 +184,7 @@ struct ShelbyV1DocumentTests {
         #expect(refused.first?.message.contains("not yours") == true)
     }
 
-    /// A page that contains nothing but its boundary row is the last one, even if it is full.
+    /// A page that contains only its boundary row is the last page, even if it is full.
     @Test func pagingEndsIfItMakesNoProgress() throws {
         let rows = Array(
             repeating: #"{"id":"\#(ShelbyV1DocumentTests.id)","action":14,"frame":null}"#, count: 50

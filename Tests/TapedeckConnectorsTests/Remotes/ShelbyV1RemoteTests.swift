@@ -50,7 +50,7 @@ import Testing
         let comments = try device.recorded(CommentObserved.self)
         #expect(comments.map(\.comment).sorted() == messages.map { "shelby:" + $0.id }.sorted())
         #expect(broadcasts.allSatisfy { $0.hasCreatedAt && $0.hasLiked && !$0.liked })
-        // One login, five pages of the dashboard and the roll.
+        // One login, five pages of the dashboard and one page of the roll.
         #expect(rig.world.requests.count == 7)
         // A day after the newest rows, no older rows can appear.
         rig.world.clock.advance(by: .seconds(86_400))
@@ -96,7 +96,7 @@ import Testing
             try device.sync()
             let found = Set(try device.recorded(BroadcastReceived.self).map(\.broadcast))
             #expect(try rig.shown().allSatisfy { found.contains($0.id) }, "\(point)")
-            // The newest page is enough again.
+            // Reading the newest page is enough again.
             let before = rig.world.requests.count
             try device.sync()
             #expect(rig.world.requests.count == before + 2, "\(point)")
@@ -227,7 +227,7 @@ import Testing
         #expect(try device.outbox().isEmpty)
     }
 
-    /// The remote counts a like without a login, but for no user.
+    /// The remote counts a like that is sent without a login, but does not attribute it to a user.
     @Test func tokenExpiryBeforeALikeLosesNothing() throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()
@@ -267,7 +267,7 @@ import Testing
         #expect(try device.store.log.event(event) != nil)
     }
 
-    /// A remote that grants logins and then rejects them is not asked endlessly.
+    /// If a remote grants logins and then rejects them, the session does not keep trying.
     @Test func rejectedLoginsAreNotRepeatedEndlessly() throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()

@@ -44,7 +44,7 @@ struct ShelbyV1Rig {
         }
     }
 
-    /// Returns the frames of the account's dashboard that the original client would have shown.
+    /// Returns the frames on the account's dashboard that the original client would have shown.
     func shown() throws -> [ShelbyV1World.Frame] {
         let (shelby, account) = (try shelby().world, try account())
         var shown: [String: ShelbyV1World.Frame] = [:]
@@ -75,7 +75,7 @@ struct ShelbyV1Rig {
         }.keys.sorted()
     }
 
-    /// Shares further videos with the account as another user, one per second up to now.
+    /// Shares more videos with the account as another user, one per second up to the present.
     func share(_ count: Int) throws {
         let (account, now) = (try account(), Int64(world.clock.milliseconds))
         let videos = try shelby().world.videos.keys.sorted()

@@ -6,7 +6,8 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// TVmaze failures and crashes: all readable pages are read, and the rest are tried again.
+/// TVmaze failures and crashes: all readable pages are read, and the remaining pages are requested
+/// again.
 @Suite(.offTasks) struct TVmazeAdversityTests {
     private static let tuesday = "2019-07-09T16:00:00Z"
 
@@ -16,7 +17,7 @@ import Testing
             try TVmazeDesk.shows(shows, on: "2019-07-13", at: "2019-07-14T00:00:00Z"))
     }
 
-    /// Returns a predicate for the requests of a day.
+    /// Returns a predicate that matches the requests for a day.
     private func isFor(_ date: String) -> (RemoteRequest) -> Bool {
         { $0.query.contains { $0.value == date } }
     }
@@ -82,7 +83,7 @@ import Testing
             case .send(let request):
                 let isPortal = portals == 0
                 portals += 1
-                // The page of a captive portal, for example in a hotel.
+                // The response is a page from a captive portal, for example in a hotel.
                 step = try session.answered(
                     isPortal
                         ? RemoteResponse(status: 200, body: Array("<html>".utf8))
@@ -122,7 +123,7 @@ import Testing
         let report = try #require(
             try desk.device.sync { _ in times.append(desk.world.clock.milliseconds) })
         #expect(report.failure == nil && report.unreadable.isEmpty)
-        // Four requests per window of ten seconds, then one that is throttled.
+        // In each window of ten seconds, four requests succeed and the next request is throttled.
         #expect(times.count > 10)
         #expect(zip(times.dropFirst(), times).allSatisfy { $0 - $1 < 15_000 })
         #expect(zip(times.dropFirst(5), times).allSatisfy { $0 > $1 + 4_000 })
@@ -163,7 +164,7 @@ import Testing
             #expect(report.failure == nil && report.unread == 0, "\(point)")
             #expect(try desk.shown()["2019-07-13"] == [1, 2, 3, 4, 5], "\(point)")
             for show in 1...5 { #expect(try desk.cast(show) == ["Ada \(show)"], "\(point)") }
-            // Pages read before the crash are fresh: only the last request may be repeated.
+            // Pages read before the crash are fresh, so only the last request may be repeated.
             #expect(desk.asked().count <= 12 + 1, "\(point): \(asked)")
             #expect(desk.world.simulator.violations.isEmpty)
         }

@@ -50,7 +50,7 @@ struct TVmazeDesk {
         get throws { try #require(world.simulator as? TVmazeSimulator) }
     }
 
-    /// Changes the data of the remote.
+    /// Changes the data on the remote.
     func change(_ body: (inout TVmazeSimulator) throws -> Void) throws {
         var maze = try maze
         try body(&maze)
@@ -61,8 +61,8 @@ struct TVmazeDesk {
 
     // MARK: - Requests
 
-    /// Returns the subjects of the requests from the n-th on: `US 2019-07-08`, `web 2019-07-08`,
-    /// `cast 7`.
+    /// Returns the subjects of the requests, starting with the n-th request: `US 2019-07-08`, `web
+    /// 2019-07-08`, `cast 7`.
     func asked(from first: Int = 0) -> [String] {
         world.requests.dropFirst(first).map { request in
             let words = request.path.split(separator: "/")
@@ -77,8 +77,8 @@ struct TVmazeDesk {
 
     // MARK: - Results
 
-    /// Returns the ids of this week's episodes on one country's networks by day, as the store shows
-    /// them.
+    /// Returns the ids of this week's episodes on one country's networks, by day, according to the
+    /// store.
     func shown(_ country: String = "US") throws -> [String: [Int]] {
         let scope = try ScheduleScope(country: country)
         let now = UTCTime(milliseconds: Int64(world.clock.milliseconds))
@@ -89,7 +89,7 @@ struct TVmazeDesk {
         }
     }
 
-    /// Returns the same from the remote's data.
+    /// Returns the ids that `shown` returns, but according to the remote.
     func held(_ country: String = "US", _ days: some Sequence<String>) throws -> [String: [Int]] {
         var caller = try maze
         caller.maxAgeSeconds = nil
@@ -98,7 +98,7 @@ struct TVmazeDesk {
         for (index, day) in days.enumerated() {
             let answer = caller.respond(
                 to: SimulatedRequest("GET", "/schedule?country=\(country)&date=\(day)"),
-                // One request per minute stays below every quota.
+                // One request per minute does not exceed any quota.
                 at: Int64(world.clock.milliseconds) + Int64(index + 1) * 60_000)
             held[day] = try #require(answer.response).episodes
         }
@@ -127,7 +127,7 @@ extension SimulatedResponse {
     }
 }
 
-/// Returns a time in milliseconds since 1970; throws if the text is not a time.
+/// Returns a time in milliseconds since 1970; throws if the string is not a time.
 func milliseconds(_ text: String) throws -> Int64 {
     try #require(Timestamps.milliseconds(text), "\(text)")
 }

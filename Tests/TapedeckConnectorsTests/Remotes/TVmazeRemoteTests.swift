@@ -5,7 +5,7 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Syncing with a simulator of TVmaze.
+/// Syncing with a simulated TVmaze server.
 @Suite(.offTasks) struct TVmazeRemoteTests {
     /// A Tuesday.
     private static let tuesday = "2019-07-09T16:00:00Z"
@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test func eachCountryIsReadForItsOwnDays() throws {
-        // Monday in Sydney, Sunday in London and in New York.
+        // It is Monday in Sydney, but Sunday in London and New York.
         let desk = try TVmazeDesk(["US", "GB", "AU"], at: "2019-07-07T20:00:00Z")
         try desk.device.sync()
         let asked = desk.asked()
@@ -124,7 +124,7 @@ import Testing
         #expect(try desk.shown()["2019-07-10"] == [1, 2, 3])
         try desk.change {
             $0.world.episodes[1] = nil
-            // An unreadable row, whose content is unknown.
+            // The row is unreadable, so its content is unknown.
             $0.world.episodes[4] = TVmazeWorld.Episode(
                 id: 0, show: 3, name: "none", airdate: "2019-07-10",
                 startsAt: try milliseconds("2019-07-11T00:00:00Z"))
@@ -156,7 +156,7 @@ import Testing
         #expect(desk.world.requests.count == count)
         desk.world.clock.set(milliseconds: end - 1)
         #expect(try desk.device.sync()?.fresh == 7)
-        // The other pages expire while the first is requested.
+        // The other pages expire while the first page is requested.
         desk.world.clock.set(milliseconds: end)
         #expect(try desk.device.sync()?.fresh == 0)
         #expect(desk.asked(from: count) == Self.days.map { "US \($0)" })

@@ -5,7 +5,7 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Watching TVmaze: when a live session reads again, and what its lists report.
+/// Live TVmaze sessions: the times at which they read again, and the reports in live lists.
 @Suite(.offTasks) struct TVmazeWatchTests {
     /// A live session, driven in virtual time until it is idle.
     private final class Watch {
@@ -65,13 +65,13 @@ import Testing
         let until = try watch.settle()
         #expect(try desk.device.sync()?.freshUntil == until)
         #expect(try watch.asks(at: until - 1) == [])
-        // The other pages expire while the first is requested.
+        // The other pages expire while the first page is requested.
         #expect(try watch.asks(at: until).count == 7)
         #expect(try watch.settle() >= until + 3_600_000)
     }
 
     @Test func weekChangesAtMidnightInItsZone() throws {
-        // Sunday evening in New York.
+        // It is Sunday evening in New York.
         let desk = try TVmazeDesk(at: "2019-07-15T03:30:00Z")
         let watch = try Watch(desk)
         let turn = try midnight("2019-07-15T04:00:00Z")
@@ -93,16 +93,16 @@ import Testing
         #expect(try watch.settle() > midnight)
     }
 
-    /// Weeks at the turn of the year, and days without a midnight or with two.
+    /// Weeks at the turn of the year, and days that have no midnight or two midnights.
     @Test(arguments: [
         ("US", "2019-12-31T12:00:00Z", "2019-12-30", "2020-01-05", "2020-01-01T05:00:00Z"),
         ("US", "2021-01-01T12:00:00Z", "2020-12-28", "2021-01-03", "2021-01-02T05:00:00Z"),
-        // Clocks go forward on the 10th of March 2019 and back on the 3rd of November.
+        // Clocks go forward on 10 March 2019 and back on 3 November.
         ("US", "2019-03-10T06:00:00Z", "2019-03-04", "2019-03-10", "2019-03-11T04:00:00Z"),
         ("US", "2019-03-11T03:59:59Z", "2019-03-04", "2019-03-10", "2019-03-11T04:00:00Z"),
         ("US", "2019-11-04T04:30:00Z", "2019-10-28", "2019-11-03", "2019-11-04T05:00:00Z"),
         ("GB", "2019-10-27T12:00:00Z", "2019-10-21", "2019-10-27", "2019-10-28T00:00:00Z"),
-        // In Beirut, that Sunday has no midnight.
+        // In Beirut, this Sunday has no midnight.
         ("LB", "2019-03-30T12:00:00Z", "2019-03-25", "2019-03-31", "2019-03-30T22:00:00Z"),
         ("LB", "2019-03-31T12:00:00Z", "2019-03-25", "2019-03-31", "2019-03-31T21:00:00Z"),
         ("NZ", "2019-07-07T11:59:59Z", "2019-07-01", "2019-07-07", "2019-07-07T12:00:00Z"),
@@ -129,7 +129,7 @@ import Testing
         #expect(connector.feeds(.anonymous, now: 0).first?.place == "1969-12-29")
     }
 
-    /// This machine knows the zones of these countries.
+    /// This machine knows the time zones of these countries.
     @Test func countriesHaveTheirTimeZones() throws {
         for code in ["US", "GB", "DE", "BR", "UA", "GL", "KI", "UZ", "CD"] {
             let connector = try #require(Connectors.named("tvmaze", parts: [code]))
@@ -153,7 +153,8 @@ import Testing
         let watch = try Watch(desk)
         let settled = try watch.settle()
         #expect(settled <= desk.world.clock.milliseconds + 60_000)
-        // Nothing else is left to read, so the failure may concern that day or the whole remote.
+        // Nothing else is left to read, so the failure may affect only that day or the whole
+        // remote.
         let first = desk.world.requests.count
         try watch.wake(at: settled)
         try watch.go()

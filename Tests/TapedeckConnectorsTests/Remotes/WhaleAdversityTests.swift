@@ -6,8 +6,8 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// With interrupted requests, crashes and other faults, Whale intents are neither lost nor
-/// repeated.
+/// Whale intents are neither lost nor repeated, despite interrupted requests, crashes and other
+/// faults.
 @Suite(.offTasks) struct WhaleAdversityTests {
     private static let wanted = [
         "answerUploaded 4 ", "comment 1 same", "comment 1 same", "comment 2 other", "like 1 ",
@@ -66,7 +66,8 @@ import Testing
         let first = runSeed
         for seed in first..<first + UInt64(Soak.count(4, soak: 200)) {
             var weather = SimulatorAdversary.harsh
-            // Rows removed by others look like rows that never existed, so nothing is removed here.
+            // Rows removed by other users look like rows that never existed, so no rows are removed
+            // in this test.
             weather.deletionRate = 0
             let desk = try WhaleDesk(weather, seed: seed)
             try Self.wantAll(desk)
@@ -78,7 +79,7 @@ import Testing
             let left = try desk.device.outbox()
             #expect(left.isEmpty, "TAPEDECK_SEED=\(seed): \(left.map(\.state))")
             #expect(desk.world.simulator.violations.isEmpty, "TAPEDECK_SEED=\(seed)")
-            // The rest is read once there are no faults.
+            // Everything else is read once there are no more faults.
             desk.world.simulator.adversary = .none
             desk.world.clock.advance(by: .seconds(60))
             try desk.device.sync()

@@ -13,7 +13,8 @@ struct WhaleDesk {
     static let secrets = RemoteSecrets(
         user: SimulatorAccount.user, password: SimulatorAccount.password)
 
-    /// - Parameter small: whether the simulator has a small fixed world instead of its default one.
+    /// - Parameter small: whether the simulator has a small fixed world instead of its default
+    ///   world.
     init(small: Bool = true, _ adversary: SimulatorAdversary = .none, seed: UInt64 = 7) throws {
         world = RemoteWorld { now in
             small
@@ -24,8 +25,8 @@ struct WhaleDesk {
         device = try RemoteDevice(world, "whale", WhaleDesk.secrets, seed: seed)
     }
 
-    /// Returns a world with three users, the first being the account's, three answers, and two open
-    /// questions to the account.
+    /// Returns a world with three users, the first of which is the account's user, three answers,
+    /// and two open questions to the account's user.
     private static func few(at now: Int64) -> WhaleWorld {
         var world = WhaleWorld()
         for number in 1...3 {
@@ -63,7 +64,7 @@ struct WhaleDesk {
         get throws { try #require(world.simulator as? WhaleSimulator) }
     }
 
-    /// Changes the data of the remote.
+    /// Changes the data on the remote.
     func change(_ body: (inout WhaleSimulator) -> Void) throws {
         var whale = try whale
         body(&whale)
@@ -96,7 +97,7 @@ struct WhaleDesk {
         return try device.append(event)
     }
 
-    /// Records an answer, with its files in the device's blob store, or elsewhere if `isHere` is
+    /// Records an answer whose files are in the device's blob store, or elsewhere if `isHere` is
     /// false.
     @discardableResult
     func answer(_ question: String, isHere: Bool = true) throws -> EventID {
@@ -120,7 +121,7 @@ struct WhaleDesk {
 
     // MARK: - Results
 
-    /// Syncs until nothing waits, at most the given number of times, once per minute.
+    /// Syncs once per minute until nothing waits, at most the given number of times.
     func settle(_ times: Int = 20) throws {
         for _ in 0..<times {
             try device.sync()
@@ -134,7 +135,7 @@ struct WhaleDesk {
         try device.query { try $0.comments(answer: answer).comments.compactMap(\.text) }
     }
 
-    /// The effects of intents at the remote, one line each, sorted.
+    /// The effects of intents on the remote, one per line, sorted.
     var effects: [String] {
         world.simulator.effects.map { "\($0.kind.rawValue) \($0.entity) \($0.text)" }.sorted()
     }

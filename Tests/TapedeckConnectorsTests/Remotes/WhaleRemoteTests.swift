@@ -5,7 +5,7 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Syncing with a simulator of Whale.
+/// Syncing with a simulated Whale server.
 @Suite(.offTasks) struct WhaleRemoteTests {
     // MARK: - Reading
 
@@ -23,7 +23,7 @@ import Testing
                 let comments = world.comments.filter { String($0.answer) == answer.id }
                 let likes = world.likes.filter { String($0.answer) == answer.id }
                 #expect(answer.commentCount == comments.count)
-                // A count that is null at the remote is nil here, not 0.
+                // A count that is null on the remote is nil here, not 0.
                 #expect(answer.likeCount == (likes.isEmpty ? nil : likes.count))
                 let shown = try queries.comments(answer: answer.id, limit: 500).comments
                 #expect(shown.map(\.id) == comments.map(\.id).sorted().map { "whale:\($0)" })
@@ -87,7 +87,7 @@ import Testing
         #expect(answers.allSatisfy { $0.likeCount == nil })
     }
 
-    /// Pages that a list leads to are read even if the first sync ends before it reaches them.
+    /// Pages that a list leads to are read even if the first sync ends before reaching them.
     @Test(arguments: 1...12)
     func crashesDuringReadingLoseNothing(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
@@ -170,8 +170,8 @@ import Testing
 
     @Test func existingLikesAreNotRepeated() throws {
         let desk = try WhaleDesk()
-        // Another client of the user likes it after the reading; the device checks before it
-        // delivers.
+        // Another of the user's clients likes the answer after the reading; the device checks for
+        // the like before it delivers its own.
         desk.world.weather = { [world = desk.world] request in
             guard request.method == "GET", request.path.hasSuffix("/3/likes"),
                 var whale = world.simulator as? WhaleSimulator, whale.world.likes.count == 1
@@ -274,7 +274,7 @@ import Testing
         #expect(states == [["1", "refused", "conditionFailed"], ["5", "waiting", nil]])
     }
 
-    /// The server only returns 422 if the question was for another user.
+    /// The server returns 422 only if the question was for another user.
     @Test func answersToQuestionsForOthersAreRefused() throws {
         let desk = try WhaleDesk()
         let event = try #require(try desk.device.store.log.event(try desk.answer("4")))

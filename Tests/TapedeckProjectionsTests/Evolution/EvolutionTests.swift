@@ -128,7 +128,8 @@ import Testing
         #expect(newer?.code == .newerFormat)
         #expect(
             newer?.message
-                == "the payload has version 3 of TapeRecorded; this program supports up to 2")
+                == "the payload uses schema version 3 of TapeRecorded; this program supports up to version 2"
+        )
         #expect(newer?.hint == "upgrade the program; the event is kept until then")
         let none = #expect(throws: ModelError.self) {
             try TapeInSeconds(payload: payload, version: 0)

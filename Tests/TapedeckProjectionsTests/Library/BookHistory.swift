@@ -73,7 +73,7 @@ struct BookHistory: Projection {
     }
 }
 
-/// `BookHistory`, routed by another kind of tag.
+/// `BookHistory`, routed by tags of another kind.
 struct ReaderHistory: Projection {
     let name = "reader-history"
     let version = 1

@@ -1,8 +1,8 @@
 import TapedeckModel
 
-// A domain for the tests of the core: a lending library. Payloads are texts with separators.
+// A domain for the tests of the core: a lending library. Payloads are strings with separators.
 
-/// Texts separated by U+001F.
+/// Strings separated by U+001F.
 enum Fields {
     static func write(_ fields: [String]) -> [UInt8] {
         Array(fields.joined(separator: "\u{1F}").utf8)

@@ -3,8 +3,8 @@ import TapedeckProjections
 
 /// Every projection of the test domain.
 ///
-/// A projection that is added here runs through the order suite and all others; `RegistryTests`
-/// checks that none is missing.
+/// A projection added here runs in the order suite and in all other suites; `RegistryTests` checks
+/// that none is missing.
 enum LibraryProjections {
     static let all: [any Projection] = [
         BookHistory(), ReaderHistory(), ShelfHistory(), NewerNotes(), OpenLoans(), ReaderNotes(),
@@ -13,7 +13,8 @@ enum LibraryProjections {
     ]
 }
 
-/// A planted fault: claims wrongly that any order suits it, which the order suite has to detect.
+/// A planted fault: this projection wrongly claims to support any order, which the order suite has
+/// to detect.
 struct FoldByArrival: Projection {
     let name = "planted"
     let version = 1

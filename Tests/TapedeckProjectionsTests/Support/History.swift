@@ -17,17 +17,17 @@ struct History {
 
     var count: Int { origins.reduce(0) { $0 + $1.count } }
 
-    /// Turns reissued events into ordinary ones, because whether a reissue counts depends on other
-    /// events, whatever their positions and times.
+    /// Turns reissued events into ordinary events, because whether a reissue counts depends on
+    /// other events, regardless of their positions and times.
     mutating func dropReissues() {
         for place in origins.indices {
             for index in origins[place].indices { origins[place][index].reissuedFrom = nil }
         }
     }
 
-    /// Returns an order of arrival: any that keeps each origin's own order.
+    /// Returns a random order of arrival that keeps the order of each origin.
     ///
-    /// Devices come online for a while each, and whole stretches of an origin's events arrive late.
+    /// Each device comes online for a while, and long runs of an origin's events arrive late.
     func arrival(_ random: inout SeededGenerator) -> [HistoryEvent] {
         var arrived: [HistoryEvent] = []
         var next = origins.map { _ in 0 }
@@ -116,7 +116,7 @@ struct HistoryGenerator {
         return proposal
     }
 
-    /// Returns a new sighting, or one that another origin may have recorded, too.
+    /// Returns a new sighting, or one that another origin may also have recorded.
     private func sighting(
         _ isbn: String, _ random: inout SeededGenerator, _ facts: inout [BookReceived]
     ) -> BookReceived {

@@ -21,7 +21,7 @@ struct KeyCheck {
 
     /// Checks that a key folded alone equals a replay of everything, at each point.
     ///
-    /// - Returns: the projections that had keys.
+    /// - Returns: The projections that had keys.
     @discardableResult
     func checkKeysFoldedAlone(asOf points: [HistoryPoint?]) throws -> Set<String> {
         var met: Set<String> = []
@@ -46,7 +46,8 @@ struct KeyCheck {
         return met
     }
 
-    /// Checks that views that fold keys on demand answer like views that read tables.
+    /// Checks that views that fold keys on demand return the same results as views that read
+    /// tables.
     func checkViewsReadAlike(
         asOf point: HistoryPoint?, rounds: Int, _ random: inout some RandomNumberGenerator
     ) throws {
@@ -77,7 +78,8 @@ struct KeyCheck {
         }
     }
 
-    /// Reads a part of the rows and of a key's items; the same part for the same random source.
+    /// Reads random parts of the rows and of a key's items; the same random source gives the same
+    /// parts.
     private func ask(
         _ views: Views, _ projection: any Projection, _ whole: Replayed,
         _ source: some RandomNumberGenerator
@@ -120,7 +122,7 @@ struct KeyCheck {
 
     /// Checks the roles that `explain` reports against replays without the events concerned.
     ///
-    /// - Returns: the number of events with each role.
+    /// - Returns: The number of events with each role.
     @discardableResult
     func checkExplanations(
         keysPerProjection: Int, eventsPerRole: Int, _ random: inout some RandomNumberGenerator

@@ -5,17 +5,17 @@ import Testing
 
 /// Checks that the same events and receipts give the same bytes.
 ///
-/// A reference store records a history at once and is built by one worker. Other stores record it
-/// in other orders, in batches of any size, with receipts at any time after their events; in
-/// between they fold live, rebuild, close or crash. At the end each must equal the reference, live
-/// and rebuilt.
+/// A reference store records a history in one batch and is built by one worker. Other stores record
+/// the history in other orders, in batches of any size, with receipts at any time after their
+/// events; in between they fold live, rebuild, close or crash. At the end, each store must equal
+/// the reference, live and rebuilt.
 struct OrderCheck {
     let projections: [any Projection]
     let history: History
     let seed: Seed
 
-    /// Returns the differences from the reference in the first of `rounds` runs that has any; empty
-    /// if there are none.
+    /// Returns the differences from the reference in the first of `rounds` runs that has any
+    /// differences; empty if there are none.
     func differences(rounds: Int) throws -> [String] {
         let expected = try reference()
         for round in 1...rounds {

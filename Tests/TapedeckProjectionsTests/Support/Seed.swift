@@ -5,7 +5,7 @@ import Foundation
 struct Seed: Sendable, CustomStringConvertible {
     let value: UInt64
 
-    /// - Parameter test: the name of the test, for the line that is printed.
+    /// - Parameter test: The name of the test, for the printed line.
     init(_ test: String = #function) {
         let given = ProcessInfo.processInfo.environment["TAPEDECK_SEED"].flatMap { UInt64($0) }
         value = given ?? .random(in: 0..<1_000_000_000)
@@ -41,7 +41,7 @@ struct SeededGenerator: RandomNumberGenerator {
         return mixed ^ mixed >> 31
     }
 
-    /// Returns true in `percent` of a hundred cases.
+    /// Returns true with a probability of `percent` percent.
     mutating func chance(_ percent: Int) -> Bool { Int.random(in: 0..<100, using: &self) < percent }
 
     mutating func number(below end: Int) -> Int { Int.random(in: 0..<end, using: &self) }

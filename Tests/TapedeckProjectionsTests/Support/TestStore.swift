@@ -13,8 +13,8 @@ final class TestStore {
     private(set) var runner: ProjectionRunner
     private let projections: [any Projection]
 
-    /// - Parameter isLive: whether the projections exist from the beginning, so that all events are
-    ///   folded into live tables; otherwise the first read builds them.
+    /// - Parameter isLive: Whether the projections exist from the beginning, so that all events are
+    ///   folded into live tables; otherwise, the first read builds the tables.
     init(
         _ projections: [any Projection] = LibraryProjections.all, isLive: Bool = true,
         in folder: String = NSTemporaryDirectory()
@@ -45,8 +45,8 @@ final class TestStore {
 
     /// Closes and reopens the store.
     ///
-    /// - Parameter settled: whether the projections are synced and closed first. Otherwise it is as
-    ///   after a crash of the process: in the catalogue the file is still unsynced.
+    /// - Parameter settled: Whether the projections are synced and closed first. Otherwise, the
+    ///   store is as after a crash of the process, and in the catalogue the file is still unsynced.
     func reopen(settled: Bool = true, projections: [any Projection]? = nil) throws {
         if settled {
             runner.close()

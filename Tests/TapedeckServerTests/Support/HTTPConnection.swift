@@ -14,7 +14,8 @@ struct HTTPConnectionError: Error {
     var what: String
 }
 
-/// A raw connection to a server on this machine, which can send what no client library would.
+/// A raw connection to a server on this machine, which can send data that no client library would
+/// send.
 final class HTTPConnection: @unchecked Sendable {
     // Used by one caller at a time.
     private let file: Int32
@@ -128,7 +129,7 @@ final class HTTPConnection: @unchecked Sendable {
         return answer
     }
 
-    /// Returns the next chunk of a body, or nil after the last one.
+    /// Returns the next chunk of a body, or nil after the last chunk.
     func chunk() throws -> [UInt8]? {
         guard let size = try line(), let count = Int(size, radix: 16) else { return nil }
         let part = try bytes(count)

@@ -59,7 +59,8 @@ final class TestClock: @unchecked Sendable {
     }
 }
 
-/// SplitMix64 (Steele and others 2014): the same numbers for the same seed, everywhere.
+/// The SplitMix64 generator (Steele and others 2014), which returns the same numbers for the same
+/// seed everywhere.
 struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
@@ -80,7 +81,7 @@ struct SeededRandom: RandomNumberGenerator {
     }
 }
 
-/// The seed of a randomized test: `TAPEDECK_SEED`, or else a random one.
+/// The seed of a randomized test: `TAPEDECK_SEED`, or a random seed if it is not set.
 enum Seed {
     static func fresh(_ name: String = #function) -> UInt64 {
         let seed =

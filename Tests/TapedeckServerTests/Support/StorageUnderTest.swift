@@ -14,7 +14,7 @@ enum StorageKind: String, CaseIterable, CustomTestStringConvertible {
     var testDescription: String { rawValue }
 }
 
-/// A storage with one space, whose clock and lineages are under the control of the test.
+/// A storage with one space; the test controls its clock and lineages.
 final class StorageUnderTest {
     private(set) var storage: any ServerStorage
     let clock = TestClock()
@@ -49,7 +49,7 @@ final class StorageUnderTest {
         space = try await storage.createToken(space: "default", name: "test").info.space
     }
 
-    /// Closes the storage and opens it again, if it is persistent.
+    /// If the storage is persistent, closes it and opens it again.
     func reopen() throws {
         guard let lasting = storage as? LMDBStorage else { return }
         lasting.close()
@@ -94,7 +94,7 @@ struct SpaceReader {
 
     /// Reads the next page; returns false at the end.
     ///
-    /// - Parameter own: the bodies of the reader's own events, for references.
+    /// - Parameter own: The bodies of the reader's own events, for references.
     mutating func read(
         _ storage: any ServerStorage, _ space: SpaceID, bytesMax: Int = 1 << 20,
         origin: OriginID? = nil, own: (UInt64) -> [UInt8] = { _ in [] }

@@ -31,7 +31,7 @@ struct Board {
         return RemoteResponse(status: 201, body: Array("\(posts.count)".utf8))
     }
 
-    /// Returns one line per post of a wall, with its id and text.
+    /// Returns one line for each post on a wall, with the post's id and text.
     private func page(of wall: String) -> [UInt8] {
         Array(
             posts.filter { $0.wall == wall || wall == "posts" }
@@ -52,7 +52,7 @@ struct BoardConnector: Connector {
     var manifest: ConnectorManifest {
         ConnectorManifest(
             system: "board", rateCount: 1_000, rateWindow: 1_000,
-            // Longer than a request can be in flight.
+            // The settling time is longer than a request can be in flight.
             settling: 20_000, freshness: [10_000], intentKinds: ["wall"])
     }
 
@@ -132,7 +132,7 @@ struct BoardConnector: Connector {
         _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent, baseline: String,
         taken: Set<String>, _ account: RemoteAccount
     ) throws(SyncFailure) -> ProbeResult {
-        // Every wish has a unique text here.
+        // In the simulation, every wish has a unique text.
         let text = String(decoding: intent.event.payload, as: UTF8.self)
         let found = Self.posts(response).first { $0.text == text }
         return found.map { .found(Confirmation(remoteID: "\($0.id)")) } ?? .missing

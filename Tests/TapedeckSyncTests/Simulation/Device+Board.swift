@@ -9,7 +9,8 @@ import TapedeckTesting
 final class BoardClient {
     unowned let device: Device
     private var session: RemoteSession?
-    /// The number of the current request, timer or session; earlier ones are ignored.
+    /// The number of the current request, timer or session; results for earlier numbers are
+    /// ignored.
     private var number = 0
 
     private static let timeout: UInt64 = 15_000
@@ -24,7 +25,7 @@ final class BoardClient {
         number += 1
     }
 
-    /// Plans the next session after a random delay.
+    /// Schedules the next session after a random delay.
     func plan() {
         number += 1
         let planned = number
@@ -56,7 +57,7 @@ final class BoardClient {
         let next = try body(&current)
         session = current
         if try device.log?.currentHead() != before { try device.logChanged() }
-        // The change of the log may have ended the process.
+        // Changing the log may have ended the process.
         guard session != nil else { return }
         switch next {
         case .send(let request): send(request)
@@ -110,7 +111,7 @@ final class BoardClient {
         }
     }
 
-    /// Returns the intents that are not done.
+    /// Returns the intents that are not complete.
     func outbox() throws -> [RemoteDelivery] {
         guard let log = device.log, let runner = device.projections else { return [] }
         let remote = try Remote(checking: "board", system: "board", url: "http://127.0.0.1:1")
@@ -134,7 +135,7 @@ extension Simulation {
         try up[random.below(up.count)].wish()
     }
 
-    /// Invariant 8: every intent for the board took effect once.
+    /// Checks invariant 8: every intent for the board took effect once.
     ///
     /// If that cannot be determined, it took effect at most once and is reported as unknown.
     func checkBoard() throws {

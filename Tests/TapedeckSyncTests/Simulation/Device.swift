@@ -6,9 +6,9 @@ import TapedeckProjections
 @testable import TapedeckSync
 import TapedeckSyncProtocol
 
-/// A device of a simulation: a real store and the engine's own session, driven by virtual time.
+/// A device in a simulation: a real store and the engine's own session, driven in virtual time.
 ///
-/// Only one thread drives it, but the log requires a `Sendable` clock.
+/// Only one thread uses the device, but the log requires a `Sendable` clock.
 final class Device: @unchecked Sendable {
     let name: String
     let path: String
@@ -29,7 +29,7 @@ final class Device: @unchecked Sendable {
     private var isListening = false
     var appendsAgain = false
     private var lastAppend: UInt64?
-    /// The server's life at the last handshake.
+    /// The value of `serverLife` at the last handshake.
     private var shakenLife = -1
 
     init(_ name: String, in world: Simulation, skew: Int64) {
@@ -50,7 +50,7 @@ final class Device: @unchecked Sendable {
         return time
     }
 
-    /// A steady clock that changes of the device's wall clock do not affect.
+    /// A steady clock that is not affected by changes to the device's wall clock.
     var steadyClock: SteadyClock {
         let (clock, name) = (world.clock, name)
         return SteadyClock { (name, clock.steady) }
@@ -60,7 +60,7 @@ final class Device: @unchecked Sendable {
 
     // MARK: - Life
 
-    /// Continues the clock of the device from which this one was copied.
+    /// Continues the clock of the device from which this device was copied.
     func inherit(_ other: Device) { latestTime = other.latestTime }
 
     func startUp() throws {
@@ -157,7 +157,7 @@ final class Device: @unchecked Sendable {
         try logChanged()
     }
 
-    /// Notifies the session with the server of an append.
+    /// Notifies the session with the server that an event was appended.
     func logChanged() throws {
         guard isSettled else { return }
         try step { try $0.localChanged() }
@@ -167,7 +167,7 @@ final class Device: @unchecked Sendable {
         guard let log else { return }
         var at: UInt64?
         if world.options.planted == .clockFollowsStamps {
-            // Like a clock that adopts every stamp it meets.
+            // The planted bug: the clock adopts every stamp that it sees.
             let latest = try log.events(after: .start, limit: 10_000).map(\.stamp.milliseconds)
                 .max()
             at = max(latest ?? 0, time) + 1
@@ -190,7 +190,7 @@ final class Device: @unchecked Sendable {
         if world.options.compacts, world.random.oneIn(8) { try compact() }
         session = nil
         if world.options.planted == .receiptsNotSeeded {
-            // As if all receipts had been pushed already.
+            // Pretend that all receipts have already been pushed.
             current.upstream.seedPlace = nil
         }
         let next = try body(&current)
@@ -226,7 +226,7 @@ final class Device: @unchecked Sendable {
         }
     }
 
-    /// Opens a live connection, which reports heads and breaks now and then.
+    /// Opens a live connection, which reports heads and breaks from time to time.
     private func listen() {
         guard !isListening else { return }
         isListening = true
@@ -257,7 +257,7 @@ final class Device: @unchecked Sendable {
         }
     }
 
-    /// Interrupts a connection that looks alive, as a recovering network does.
+    /// Interrupts a connection that appears to be working, as happens when a network recovers.
     func nudge() throws {
         guard isUp else { return }
         switch session?.state.phase {
@@ -289,7 +289,7 @@ final class Device: @unchecked Sendable {
         if world.options.planted == .statusLies, case .push = message {
             world.checkSettled(self, shakenLife)
         }
-        // Once, or twice like some proxies.
+        // The message arrives once, or twice as with some proxies.
         let isTwice =
             !world.areFaultsOver
             && world.random.below(UInt64(100)) < world.options.duplicatePercent

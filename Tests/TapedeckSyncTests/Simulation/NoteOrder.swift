@@ -1,7 +1,7 @@
 import TapedeckModel
 import TapedeckProjections
 
-/// The notes of a key in the order of folding; another order gives another state.
+/// The notes of a key in the order of folding; a different order results in a different state.
 struct NoteOrder: Projection {
     let name = "note-order"
     let version = 1

@@ -66,7 +66,7 @@ extension Simulation {
         try twin.startUp()
     }
 
-    /// Backs up a store and restores the backup in place some time later.
+    /// Backs up a store and later restores the backup in place.
     private func planRestore() {
         let device = devices[random.below(devices.count)]
         guard device.isUp else { return }
@@ -84,7 +84,7 @@ extension Simulation {
         }
     }
 
-    /// Stops requiring payloads that neither a store nor the server has any more.
+    /// Stops requiring payloads that have been lost from every store and from the server.
     private func forgetLostPayloads() throws {
         var left: Set<UInt64> = []
         for device in devices { left.formUnion(try device.payloads()) }

@@ -21,7 +21,7 @@ extension Simulation {
 
     // MARK: - During the run
 
-    /// Invariant 6: the stamps of a device follow only its own clock and the server's clock.
+    /// Checks invariant 6: a device's stamps follow only its own clock and the server's clock.
     func checkStamp(of event: EventID, by device: Device) {
         guard let stamp = try? device.log?.event(event)?.stamp.milliseconds else { return }
         let most = max(device.latestTime, latestServerTime) + 1_000
@@ -31,7 +31,7 @@ extension Simulation {
         }
     }
 
-    /// Invariant 5: a settled device has delivered everything.
+    /// Checks invariant 5: a settled device has delivered everything.
     func checkSettled(_ device: Device, _ life: Int) {
         // A device cannot know what the server has lost since the handshake.
         guard life == serverLife, let log = device.log else { return }
@@ -74,7 +74,7 @@ extension Simulation {
         }
     }
 
-    /// Invariant 1 for projections; also checks that live projections equal rebuilt ones.
+    /// Checks invariant 1 for projections, and that live projections equal rebuilt projections.
     private func checkProjections() throws {
         guard options.folds || options.hasBoard || options.compacts else { return }
         var digests: [String: Set<String>] = [:]
@@ -94,7 +94,7 @@ extension Simulation {
         }
     }
 
-    /// Invariant 1, except for events that one of the two devices has compacted.
+    /// Checks invariant 1, except for events that one of the two devices has compacted.
     private func compare(
         _ left: Device, _ leftEvents: [EventID: Standing], _ right: Device,
         _ rightEvents: [EventID: Standing]
@@ -114,7 +114,7 @@ extension Simulation {
         }
     }
 
-    /// Invariants 2 and 3.
+    /// Checks invariants 2 and 3.
     ///
     /// Refused events are not lost. A payload may occur in several events only if they have the
     /// same source and at most one of them counts.
@@ -176,7 +176,7 @@ extension Device {
         }
     }
 
-    /// Returns the payloads of its notes, even if the device is down.
+    /// Returns the payloads of the device's notes, even if the device is down.
     func payloads() throws -> Set<UInt64> {
         let wasUp = isUp
         if !wasUp { try openAlone() }

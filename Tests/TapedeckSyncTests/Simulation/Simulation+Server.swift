@@ -35,7 +35,7 @@ extension Simulation {
                     .pull(
                         try server.pull(
                             space, after: cursor,
-                            // Small pages, so that there are many.
+                            // Use small pages, so that there are many of them.
                             bytesMax: 200 + random.below(3_000),
                             held: OriginID(message.origin).map {
                                 EventID(origin: $0, sequence: message.originAfter)
@@ -68,7 +68,7 @@ extension Simulation {
         case .refusalUnseen:
             answer.refusals = []
         case .forksUnnoticed where answer.hasProblem && answer.problem.kind == .fork:
-            // As if they were the events that the server already has.
+            // Respond as if these were the events that the server already has.
             answer = acceptAll(message, answer)
         default: break
         }
@@ -93,7 +93,7 @@ extension Simulation {
         return answer
     }
 
-    /// Returns a response to a push that never reached the server.
+    /// Returns a response as if a push had succeeded, although the push never reached the server.
     func fabricate(_ message: WirePushRequest) -> WirePushResponse {
         var answer = WirePushResponse()
         answer.lineage = message.lineage

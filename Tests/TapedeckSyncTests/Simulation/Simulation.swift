@@ -6,17 +6,17 @@ import TapedeckModel
 import TapedeckSyncProtocol
 import TapedeckTesting
 
-/// A simulation of devices, a server and a network in one thread and virtual time.
+/// A simulation of devices, a server and a network, on one thread and in virtual time.
 ///
 /// One seed decides everything: when devices append, which messages are lost, delayed or delivered
 /// twice, which devices crash, which stores are copied or restored, when the server is wiped or
 /// restored, and which clocks jump. The engine's own session and the server's own sequencing run on
-/// real log files; only transport and time are simulated.
+/// real log files; only the transport and time are simulated.
 ///
 /// Invariants, checked during the run or at the end (`Simulation+Invariants.swift`):
 /// 1. All devices end with the same events, in the same states.
 /// 2. No acknowledged event is lost, unless every copy of it was destroyed.
-/// 3. No event counts twice, whatever ids it has had.
+/// 3. No event counts twice, even if its id has changed.
 /// 4. Once the network works, everything is delivered in bounded time.
 /// 5. A settled device has delivered everything.
 /// 6. No clock follows the stamps of a device whose clock is wrong.
@@ -34,7 +34,7 @@ final class Simulation {
     var devices: [Device] = []
     let server: InMemoryStorage
     let space: SpaceID
-    /// Incremented by wipes and rollbacks.
+    /// Incremented by each wipe and each rollback of the server.
     var serverLife = 0
     var serverSkew: Int64 = 0
     var latestServerTime: UInt64 = 0
@@ -54,11 +54,11 @@ final class Simulation {
     private var order: UInt64 = 0
     var areFaultsOver = false
 
-    /// The time for the logs and the server, which require `Sendable` closures.
+    /// The clock for the logs and the server, which require `Sendable` closures.
     final class SharedClock: @unchecked Sendable {
         // Only one thread drives the simulation.
         var now: UInt64 = 0
-        /// A steady time, which changes of wall clocks do not affect.
+        /// A steady time, which is not affected by changes to wall clocks.
         var steady: UInt64 = 0
         var random = SeededGenerator(seed: 0)
     }
@@ -86,7 +86,8 @@ final class Simulation {
         space = server.space(named: "default")
     }
 
-    /// Drops pending actions, which retain the simulation and its stores, and removes its files.
+    /// Removes the simulation's files, and its pending actions, which retain the simulation and its
+    /// stores.
     func end() {
         queue.removeAll()
         try? FileManager.default.removeItem(atPath: base)
@@ -158,11 +159,11 @@ final class Simulation {
             device.isCutOff = (false, false)
             if !device.isUp { try device.startUp() }
         }
-        // Much longer than the longest backoff and a claim by each device for each wish.
+        // This is much longer than the longest backoff plus a claim by each device for each wish.
         for round in 0..<(options.hasBoard ? 120 : 40) where failure == nil {
             try run(until: now + 30_000)
-            // Nudge at least once: a connection to a server that was wiped does not report the new
-            // head.
+            // Nudge at least once, because a connection to a server that was wiped does not report
+            // the new head.
             if try round > 0 && isQuiet() && isBoardDone() { break }
             if isQuiet(), now > start + options.faultsUntil + 600_000 { continue }
             if options.planted != .waitWithoutTimer {

@@ -5,13 +5,14 @@ struct SimulationOptions {
     var devices = 3
     /// The total number of appends.
     var appends = 40
-    /// The duration of the faults, in virtual milliseconds; then the network recovers.
+    /// The time at which the faults end and the network recovers, in virtual milliseconds.
     var faultsUntil: UInt64 = 120_000
-    /// The percentage of messages that are lost; below, of messages that are delivered twice.
+    /// The percentage of messages that are lost; the next property is the percentage delivered
+    /// twice.
     var lossPercent: UInt64 = 10
     var duplicatePercent: UInt64 = 10
     var delayMax: UInt64 = 400
-    /// The number of crashes; below, the numbers of the other faults.
+    /// The number of crashes; the next properties are the numbers of the other faults.
     var crashes = 6
     var partitions = 3
     var clockJumps = 2
@@ -21,9 +22,9 @@ struct SimulationOptions {
     var serverRollbacks = 1
     /// The percentage of events that the server refuses.
     var refusedPercent: UInt64 = 5
-    /// Whether every device has a projection that is updated now and then.
+    /// Whether every device has a projection that is updated from time to time.
     var folds = false
-    /// Whether devices also record ticks and compact them now and then.
+    /// Whether devices also record ticks and compact them from time to time.
     var compacts = false
     /// Whether the devices also sync with a remote that does not know event ids.
     var hasBoard = false
@@ -49,12 +50,12 @@ struct SimulationOptions {
         compacts = random.oneIn(3)
         hasBoard = random.oneIn(4)
         guard hasBoard else { return }
-        // A restored store or server may have forgotten that an intent was done.
+        // A restored store or server may have lost the record that an intent was carried out.
         (copies, restores, serverWipes, serverRollbacks, refusedPercent) = (0, 0, 0, 0, 0)
     }
 }
 
-/// Bugs of other engines and servers, planted to check that an invariant catches them.
+/// Bugs of other engines and servers, planted to verify that an invariant catches them.
 enum PlantedBug: String, CaseIterable, CustomStringConvertible {
     /// The cursor is stored although the page was not (livestore#1532).
     case cursorBeforeEvents
@@ -70,13 +71,13 @@ enum PlantedBug: String, CaseIterable, CustomStringConvertible {
     case appendsAgainAfterCrash
     /// The device adopts the server's digest unchecked (actuali#188), so it misses a rollback.
     case adoptsRollback
-    /// The server returns other times for the same event when it is pushed again.
+    /// The server returns different times for the same event when the event is pushed again.
     case receiptsDiffer
-    /// A refused event is deleted from the device's view (waves#671).
+    /// A refused event disappears from the device's view (waves#671).
     case refusalUnseen
     /// The server mistakes a different event with the same id for the stored event.
     case forksUnnoticed
-    /// "Up to date" is shown while events wait (kado PR#53).
+    /// "Up to date" is shown while events are waiting (kado PR#53).
     case statusLies
     /// The receipts of a lost server are not pushed to its successor.
     case receiptsNotSeeded
@@ -85,7 +86,9 @@ enum PlantedBug: String, CaseIterable, CustomStringConvertible {
 
     var description: String { rawValue }
 
-    /// The seed of a schedule that catches the bug, to save a search; other seeds catch it, too.
+    /// The seed of a schedule that catches the bug, to avoid a search.
+    ///
+    /// Other seeds catch the bug as well.
     var caughtBySeed: UInt64 {
         switch self {
         case .receiptsNotSeeded, .refusalUnseen: 9

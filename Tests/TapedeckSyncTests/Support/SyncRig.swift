@@ -6,8 +6,9 @@ import TapedeckModel
 import TapedeckSyncProtocol
 import TapedeckTesting
 
-/// Stores and a server in one thread, for tests that proceed step by step; for random schedules see
-/// `Simulation`.
+/// Stores and a server on one thread, for tests that proceed step by step.
+///
+/// For random schedules, see `Simulation`.
 final class SyncRig {
     let server: InMemoryStorage
     let space: SpaceID
@@ -35,7 +36,7 @@ final class SyncRig {
         try EventLog.create(path(name), options: .init(now: now ?? clock.now))
     }
 
-    /// The outcome of the transmission of a request.
+    /// The outcome of transmitting a request.
     enum Fate {
         case arrives
         case isLost
@@ -49,11 +50,11 @@ final class SyncRig {
         var report: SyncReport
         var requests: [SyncRequest] = []
         var waits: [SyncWait] = []
-        /// The number of requests that were answered before the session asked.
+        /// The number of requests for which a response had arrived before the session asked for it.
         var answeredAhead = 0
     }
 
-    /// A request that was sent before the session asked for it, as the engine does.
+    /// A request that was sent before the session asked for it, as the engine also does.
     private struct Ahead {
         var request: SyncRequest
         var answer: Result<SyncResponse, SyncFailure>
@@ -62,8 +63,8 @@ final class SyncRig {
     /// Syncs a store until everything is done; waits pass immediately.
     ///
     /// - Parameters:
-    ///   - stepsMax: the number of requests after which the sync is dropped, as by a crash.
-    ///   - fate: the fate of the request with the given number, from 0.
+    ///   - stepsMax: the number of requests after which the sync is abandoned, as in a crash.
+    ///   - fate: the fate of the request with the given number, starting at 0.
     ///   - changing: a change that is applied to each response.
     @discardableResult
     func sync(

@@ -3,7 +3,8 @@ import TapedeckVideo
 
 /// Recorded responses, which are kept next to the repository and are not part of it.
 enum Fixtures {
-    /// The path in `TAPEDECK_FIXTURES`, or else `../shared/fixtures` next to the repository.
+    /// The path in `TAPEDECK_FIXTURES`; if it is not set, `../shared/fixtures` next to the
+    /// repository.
     static let folder: URL = {
         if let path = ProcessInfo.processInfo.environment["TAPEDECK_FIXTURES"] {
             return URL(fileURLWithPath: path, isDirectory: true)

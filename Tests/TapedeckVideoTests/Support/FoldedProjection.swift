@@ -2,11 +2,12 @@ import TapedeckModel
 import TapedeckProjections
 import Testing
 
-/// The contents of a projection after events arrived in some order, by the rules of the runner.
+/// The contents of a projection after events have arrived in some order, folded by the rules of the
+/// runner.
 ///
-/// Under `FoldLaw.canonical` a late event refolds its key. Under `.any` events are folded as they
-/// arrive; if a fold asks for it, the key is refolded in canonical order, in which no fold may ask
-/// again.
+/// Under `FoldLaw.canonical`, a late event triggers a refold of its key. Under `.any`, events are
+/// folded as they arrive. If a fold requests it, the key is refolded in canonical order, and no
+/// fold may request another refold.
 final class FoldedProjection<P: Projection>: FoldedViews {
     private struct Key {
         var state = P.State()

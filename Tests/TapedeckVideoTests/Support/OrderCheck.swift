@@ -3,7 +3,7 @@ import TapedeckModel
 import TapedeckProjections
 import Testing
 
-/// The seed of this run: `TAPEDECK_SEED`, or else a random one.
+/// The seed of this run: `TAPEDECK_SEED`, or a random seed if it is not set.
 let runSeed: UInt64 = {
     let seed =
         ProcessInfo.processInfo.environment["TAPEDECK_SEED"].flatMap { UInt64($0) }

@@ -74,7 +74,7 @@ extension Script {
         }
     }
 
-    /// Adds the outcome of an intent at BirdTube, under a video's tag.
+    /// Adds the outcome of an intent on BirdTube, under a video's tag.
     mutating func outcome(
         of intent: EventID, _ video: String, kind: UInt8, at second: Double, origin: UInt64 = 1
     ) throws {

@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A separate package, so that the dependencies of a peer never enter the graph of the library.
+// This is a separate package, so that the peer's dependencies never become dependencies of the
+// library.
 let package = Package(
     name: "grdb-peer",
     platforms: [.macOS(.v26)],

@@ -1,7 +1,7 @@
-// Counts the syncs that a program requests from the disk, to check that "durable" is true of every line.
+// Counts the syncs that a program requests, to check that every line in the table is durable.
 //
-// Preload it with SYNC_COUNT_FILE set to the path of a file of 8 bytes. The counter is in that file and not in
-// memory, because a server that is stopped by a signal runs no destructors.
+// Preload it with SYNC_COUNT_FILE set to the path of a file of 8 bytes. The counter is in that file, not in memory,
+// because a server that is stopped by a signal runs no destructors.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

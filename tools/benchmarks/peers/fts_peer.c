@@ -3,8 +3,8 @@
 //   search         the newest 20, with the matching words marked
 //   search-ranked  the best 20 by bm25, also marked
 //
-// The index also stores prefixes of three letters (`prefix='3'`) and is merged into one segment, so FTS5 runs with
-// everything that speeds up this query. The first command in a directory fills the table.
+// The index also stores prefixes of three letters (`prefix='3'`) and is merged into one segment, so FTS5 has every
+// advantage for this query. The first command in a directory fills the table.
 
 #define PROGRAM "fts_peer"
 

@@ -1,11 +1,11 @@
-// Raw LMDB: the speed of the storage engine for a program that needs nothing else from a log.
+// Raw LMDB: the speed of the storage engine alone, for a program that needs nothing else from a log.
 //
 //   append-1          log only, a durable commit per event
 //   append-1000-log   log only, 1,000 events per commit
 //   append-1000       the same with three indexes, written in the same transaction
 //   read              a cursor over the log that sums the first 8 bytes of every event
 //
-// Durable means LMDB's defaults: no MDB_NOSYNC, no MDB_NOMETASYNC, no MDB_WRITEMAP.
+// "Durable" means LMDB's defaults, without MDB_NOSYNC, MDB_NOMETASYNC and MDB_WRITEMAP.
 
 #include <lmdb.h>
 
@@ -72,7 +72,7 @@ static double append(const struct store *s, const struct options *o, uint64_t pe
             if (!indexed) continue;
             struct event_id id = {__builtin_bswap32(e.origin), __builtin_bswap64(e.sequence)};
             put(ids, &id, sizeof id, &e.position, 8, 0);
-            // Positions only grow, so a posting always goes to the end of its list.
+            // Positions only grow, so a posting is always added to the end of its list.
             put(tags, &e.video, 4, &e.position, 8, MDB_APPENDDUP);
             put(types, &e.type, 4, &e.position, 8, MDB_APPENDDUP);
         }

@@ -1,5 +1,5 @@
-// Shared code of the peers on SQLite: one connection, and calls that end the program if they fail. The program
-// defines PROGRAM as its name.
+// Shared code of the SQLite peers: one connection, and calls that end the program if they fail. Each program defines
+// PROGRAM as its name.
 
 #ifndef SQLITE_H
 #define SQLITE_H

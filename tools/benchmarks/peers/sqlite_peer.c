@@ -4,7 +4,7 @@
 //   append-1000   1,000 events per commit, with indexes on the event id and on the video
 //   read          a scan in order of position that sums the first 8 bytes of every payload
 //
-// With synchronous=NORMAL commits are not synced at all; such a figure is not comparable.
+// With synchronous=NORMAL, commits are not synced at all, so the figures would not be comparable.
 
 #define PROGRAM "sqlite_peer"
 
@@ -16,8 +16,7 @@ static void open_store(const struct options *o) {
     check(sqlite3_open(path, &db));
     execute("PRAGMA journal_mode=WAL");
     execute("PRAGMA synchronous=FULL");
-    // LMDB reads straight from the page cache; 64 MB instead of 2 MB gives SQLite the same
-    // advantage.
+    // LMDB reads directly from the page cache; a cache of 64 MB instead of 2 MB gives SQLite the same advantage.
     execute("PRAGMA cache_size=-65536");
     execute("CREATE TABLE event(position INTEGER PRIMARY KEY, origin INTEGER NOT NULL,"
             " sequence INTEGER NOT NULL, stamp INTEGER NOT NULL, type INTEGER NOT NULL,"

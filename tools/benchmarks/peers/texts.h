@@ -1,8 +1,8 @@
 // The texts of the search measures: a title, a sharer and a comment for each video.
 //
-// Words come from 131,071 ranks, whose octaves all have the same probability: about Zipf's law. Words of comments
-// and sharers begin with `z` and no others do, so that a page of the newest titles is the same under every rule
-// that ranks titles first.
+// Words come from 131,071 ranks. Every octave of ranks has the same probability, which approximates Zipf's law. Words
+// in comments and sharers begin with `z`, and other words do not, so a page of the newest titles is the same under
+// every rule that ranks titles first.
 
 #ifndef TEXTS_H
 #define TEXTS_H
@@ -55,7 +55,7 @@ static inline void texts_of(uint64_t seed, uint64_t i, struct texts *t) {
     snprintf(t->sharer, sizeof t->sharer, "zoe %u", (unsigned)(text_draw(seed, i, 15) % 5000));
 }
 
-// The first three letters of the commonest word, which occurs in about every third title.
+// The first three letters of the most common word, which occurs in about every third title.
 static inline void commonest_beginning(char text[8]) {
     char word[word_size];
     put_word(0, word);

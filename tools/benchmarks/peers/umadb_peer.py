@@ -4,7 +4,7 @@
     append-1000   1,000 events per request, each with its video as its only tag
     read          every event in order, summing the first 8 bytes of every payload
 
-The figures include the client's share of the time, which every program that uses UmaDB pays.
+The figures include the client's share of the time, because every program that uses UmaDB pays for it.
 """
 
 import argparse
@@ -82,7 +82,7 @@ def make_events(options, tagged):
 
 
 class Server:
-    """The server on a free loopback port; leaving the block always stops it."""
+    """Runs the server on a free loopback port; the end of the `with` block always stops it."""
 
     def __init__(self, directory):
         with socket.socket() as probe:

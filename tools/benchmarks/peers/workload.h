@@ -1,8 +1,8 @@
 // The synthetic data set of the suite, and the shared code of the C peers.
 //
 // Every contender generates the same events itself instead of reading them from a file: the generator costs a few
-// nanoseconds, but a file would add parsing to every timed loop. README.md ("The data set") has the rules; with
-// `digest`, `run` proves that all agree.
+// nanoseconds, but a file would add parsing to every timed loop. README.md ("The data set") defines the data; `run`
+// uses `digest` to prove that all contenders agree.
 
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
@@ -67,9 +67,9 @@ static inline struct workload workload_start(const struct options *o) {
     return w;
 }
 
-// Every octave of ranks has the same probability, which is Zipf with an exponent of about 1, in integers only, so
-// that no two languages round differently. Each video also gets one event of its own, in shuffled order; with as
-// many videos as events there are no other events.
+// Every octave of ranks has the same probability, which approximates Zipf's law with an exponent of 1. Only integers
+// are used, because languages may round differently. Each video also gets one event of its own, in shuffled order; if
+// there are as many videos as events, there are no other events.
 static inline uint32_t pick_video(const struct workload *w, uint64_t i, uint64_t random) {
     uint64_t stride = w->events / w->videos;
     if (i % stride == 0 && i / stride < w->videos)
@@ -91,7 +91,7 @@ static inline void workload_next(struct workload *w, struct event *e) {
     e->video = pick_video(w, i, draw(w->seed, i, 0));
     e->title = (uint32_t)(words % 1000);
     e->sharer = (uint32_t)((words >> 32) % 5000);
-    // No contender compresses payloads, so only the first word needs to differ.
+    // No contender compresses payloads, so only the first word has to differ.
     memset(e->payload, 'p', payload_size);
     memcpy(e->payload, &rest, sizeof rest);
 }
@@ -134,7 +134,7 @@ static inline double seconds_now(void) {
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-// Prints a line of results. The checksum of a reader proves that it saw the events; 0 means none.
+// Prints a line of results. A reader's checksum proves that it read the events; 0 means that there is no checksum.
 static inline void print_line(const char *peer, const struct options *o, double seconds,
                               const char *version, const char *durability, uint64_t checksum) {
     printf("{\"measure\":\"%s\",\"peer\":\"%s\",\"events\":%" PRIu64

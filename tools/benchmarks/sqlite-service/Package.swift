@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A separate package, so that the dependencies of a peer never enter the graph of the library. It
-// uses the HTTP stack of our own server.
+// This is a separate package, so that the peer's dependencies never become dependencies of the
+// library. It uses the same HTTP stack as our server.
 let package = Package(
     name: "sqlite-service",
     platforms: [.macOS(.v26)],

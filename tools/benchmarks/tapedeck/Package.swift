@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A separate package that uses only the public products, as any program can.
+// This is a separate package that uses only public products, as any other program would.
 let package = Package(
     name: "bench-tapedeck",
     platforms: [.macOS(.v15)],

@@ -6,7 +6,7 @@ extension BirdTubeSimulator {
         guard let offset = Int(exactly: offset), let limit = Int(exactly: limit), offset >= 0,
             limit >= 0
         else { return SimulatorCore.brokenAnswer }
-        // The lists are sorted by one column each, so equal values have no defined order.
+        // Each list is sorted by a single column, so rows with equal values have no defined order.
         let sorted =
             isPopular
             ? core.newestFirst(world.videos, date: { Int64($0.viewer) }, id: \.channel)
@@ -29,7 +29,7 @@ extension BirdTubeSimulator {
         guard world.video(id) == nil else {
             return Self.error("The video is already registered.")
         }
-        // The description gives no reason; the session may be unknown, or the chat could not be
+        // The API description gives no reason. The session may be unknown, or the chat could not be
         // created.
         guard let owner, id.utf8.count == 11 else {
             return Self.error("The video can't be registered.")
@@ -40,7 +40,8 @@ extension BirdTubeSimulator {
         return Self.success()
     }
 
-    /// Counts a view on every call; an unknown video gets the same answer, but no view is counted.
+    /// Counts a view on every call; for an unknown video the response is the same, but no view is
+    /// counted.
     mutating func view(
         _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {

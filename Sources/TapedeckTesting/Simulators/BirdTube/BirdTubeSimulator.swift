@@ -2,26 +2,26 @@
 ///
 /// It reproduces these quirks of the real system:
 ///
-/// - All requests are `POST` with JSON and are answered with 200, including errors.
-/// - Lists are paged by an offset and end with an empty page. They have no tie-break, and each view
-///   changes the order of the popular list.
-/// - Every view report counts and is answered with `{}`, even for an unknown video.
+/// - All requests are `POST` with JSON. All responses have status 200, including errors.
+/// - Lists are paged by an offset and end with an empty page. Lists have no tie-break, and each
+///   view can change the order of the popular list.
+/// - Every report of a view counts. The response is `{}`, even for an unknown video.
 /// - A video can be submitted only once; submitting it again is an error.
-/// - An unknown session is reported only as an error to register the video.
-/// - An owner is a number that no route resolves.
+/// - An unknown session is reported only as a failure to register the video.
+/// - The owner of a video is a number that no route can look up.
 ///
-/// SendBird's chat protocol is not public, so the two chat routes are Tapedeck's own (`hasBridge`).
-/// A page of messages may exceed the limit, so that it does not end between messages of the same
-/// time. A message that is sent twice is stored twice.
+/// SendBird's chat protocol is not public, so the two chat routes were designed for Tapedeck
+/// (`hasBridge`). A page of messages may exceed the limit, so that it does not end between messages
+/// with the same time. A message that is sent twice is stored twice.
 public struct BirdTubeSimulator: RemoteSimulator, SimulatorEngine {
     /// The system's data; tests may change it at any time.
     public var world: BirdTubeWorld
     /// Whether the server has the two chat routes.
     public var hasBridge = true
-    /// Whether a rejected login is answered with 500, as in the system's sample code.
+    /// Whether the response to a rejected login has status 500, as in the system's sample code.
     public var stumblesOverRefusals = false
     var core: SimulatorCore
-    /// Users who have signed in here; the simulator takes no action in their names.
+    /// The users who have signed in here; the simulator never acts on their behalf.
     private var signedIn: Set<Int64> = []
 
     /// Creates a system with a given world.
@@ -54,7 +54,7 @@ public struct BirdTubeSimulator: RemoteSimulator, SimulatorEngine {
     /// Performs the actions of other users until `now`.
     public mutating func advance(to now: Int64) { pass(until: now) }
 
-    /// Does nothing: BirdTube sessions never expire.
+    /// Does nothing, because BirdTube sessions never expire.
     public mutating func expireTokens() {}
 
     // MARK: - Routes

@@ -1,7 +1,7 @@
-/// The format of BirdTube's answers, which are rows of its tables.
+/// The format of BirdTube's responses, which contain rows of its tables.
 extension BirdTubeWorld {
-    /// Returns a user with all columns of its row, and a dummy for the password hash, which no
-    /// client reads.
+    /// Returns a user with all columns of its row; the password hash, which no client reads, is a
+    /// dummy.
     func document(_ user: User) -> SimulatedJSON {
         [
             "email": .text(user.email), "nickname": .text(user.nickname),

@@ -1,9 +1,10 @@
 extension BirdTubeWorld {
     /// Generates a world as of `now`.
     ///
-    /// It has six users, the first of which belongs to `SimulatorAccount.user`, and 64 videos, some
-    /// of them submitted within the same second or viewed equally often. Every fourth video has a
-    /// chat. The chat of the first video has 180 messages, 70 of them in the same millisecond.
+    /// The world has six users, the first of which belongs to `SimulatorAccount.user`, and 64
+    /// videos, some of them submitted within the same second or viewed equally often. Every fourth
+    /// video has messages in its chat. The chat of the first video has 180 messages, 71 of them in
+    /// the same millisecond.
     public init(seed: UInt64, at now: Int64) {
         var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0xB12D))
         self.init()
@@ -31,7 +32,7 @@ extension BirdTubeWorld {
         }
     }
 
-    /// Adds `count` messages to a chat, `crowd` of them at the same time.
+    /// Adds `count` messages to a chat, `crowd` of them at the same time as the first.
     private mutating func talk(
         _ count: Int, crowd: Int = 0, in channel: String, at start: Int64,
         _ random: inout SeededGenerator

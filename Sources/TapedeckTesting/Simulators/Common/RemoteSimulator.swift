@@ -1,7 +1,7 @@
-/// An in-memory simulation of a remote system, which turns requests into answers.
+/// An in-memory simulation of a remote system, which turns requests into responses.
 ///
 /// A simulator is a value type. It reads no clock, opens no socket and uses no randomness beyond
-/// its seed, so the same requests at the same times get the same answers, and a copy evolves
+/// its seed, so the same requests at the same times get the same responses. A copy evolves
 /// independently.
 ///
 /// ```swift
@@ -10,20 +10,20 @@
 /// ```
 ///
 /// A request that the system's API description does not cover (an unknown path, method, parameter
-/// or body field) is answered with 400 and recorded in `violations`. Writes are recorded in
+/// or body field) gets a 400 response and is recorded in `violations`. Writes are recorded in
 /// `effects`, in order.
 public protocol RemoteSimulator: Sendable {
     /// The requests outside the system's API description.
     var violations: [SimulatorViolation] { get }
     /// The writes that took effect, in order.
     var effects: [SimulatorEffect] { get }
-    /// The injected faults; a checker that waits for the system to settle sets `.none`.
+    /// The injected faults; checkers set `.none` to let the system settle.
     var adversary: SimulatorAdversary { get set }
     /// Handles a request at a time in milliseconds since 1970.
     mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer
-    /// Processes events that need no request, such as finished uploads and actions of other users.
+    /// Processes changes that need no request, such as finished uploads and actions of other users.
     ///
-    /// `respond` does this first. A checker calls it before it reads the ledger at the end.
+    /// `respond` does this first. Checkers call this method before they read the ledger at the end.
     mutating func advance(to now: Int64)
     /// Invalidates every token, so that users have to log in again.
     mutating func expireTokens()
@@ -33,7 +33,7 @@ public protocol RemoteSimulator: Sendable {
 public struct SimulatorViolation: Codable, Hashable, Sendable, CustomStringConvertible {
     /// The request's method.
     public var method: String
-    /// The request's path, without the query, which may hold a token.
+    /// The request's path, without the query, which may contain a token.
     public var path: String
     /// The part of the request that is not covered.
     public var what: String

@@ -14,7 +14,8 @@ struct SimulatedFile: Hashable, Sendable {
 
     /// The FNV-1a hash of the bytes, which distinguishes uploads from each other.
     var checksum: String {
-        // This is a plain loop over memory because videos are large and tests are not optimized.
+        // This is a plain loop over memory, because videos are large and tests are compiled without
+        // optimization.
         let hash = bytes.withUnsafeBytes { bytes in
             var hash: UInt64 = 0xCBF2_9CE4_8422_2325
             var index = 0
@@ -28,7 +29,7 @@ struct SimulatedFile: Hashable, Sendable {
     }
 }
 
-/// A request body decoded as a form, URL-encoded or multipart.
+/// A request body decoded as a URL-encoded or multipart form.
 struct SimulatedForm {
     var fields: [SimulatedField] = []
     var files: [SimulatedFile] = []
@@ -42,7 +43,7 @@ struct SimulatedForm {
             fields = SimulatedField.parse(urlEncoded: String(decoding: request.body, as: UTF8.self))
         case "multipart/form-data":
             guard let boundary = SimulatedForm.parameter("boundary", of: type) else {
-                throw OutsideTables("the form names no boundary")
+                throw OutsideTables("the form has no boundary")
             }
             try readParts(request.body, boundary: boundary)
         default:

@@ -1,4 +1,5 @@
-/// A JSON value whose members keep their order, so that the same world produces the same bytes.
+/// A JSON value; objects keep the order of their members, so that the same world produces the same
+/// bytes.
 enum SimulatedJSON: Hashable, Sendable {
     case null
     case bool(Bool)
@@ -13,7 +14,7 @@ enum SimulatedJSON: Hashable, Sendable {
         var value: SimulatedJSON
     }
 
-    /// Returns the text as JSON, or null if it is nil.
+    /// Returns the string as JSON, or null if it is nil.
     static func optional(_ text: String?) -> SimulatedJSON { text.map { .text($0) } ?? .null }
 
     /// Returns the number as JSON, or null if it is nil.

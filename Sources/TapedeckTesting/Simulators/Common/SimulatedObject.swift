@@ -6,8 +6,8 @@ struct SimulatedObject {
 
     /// Reads the body.
     ///
-    /// Throws if the request has a query, if the body is not a JSON object, if it has a member that
-    /// is neither in `allowed` nor in `required`, or if a required member is missing.
+    /// Throws if the request has a query, if the body is not a JSON object, if the object has a
+    /// member that is neither in `allowed` nor in `required`, or if a required member is missing.
     init(
         _ request: SimulatedRequest, required: [String], allowed: [String] = []
     ) throws(OutsideTables) {

@@ -12,9 +12,9 @@ struct SimulatedParameters {
 
     /// Reads the parameters of a request.
     ///
-    /// Throws if a parameter is neither in `allowed` nor in `required`, if one appears twice and
-    /// its name does not end in `[]`, if a required one is missing, or if the request has a query
-    /// or a body that `source` excludes.
+    /// Throws if a parameter is neither in `allowed` nor in `required`, if a parameter whose name
+    /// does not end in `[]` appears twice, if a required parameter is missing, or if the request
+    /// has a query or a body that `source` excludes.
     init(
         _ request: SimulatedRequest, in source: Source, allowed: [String] = [],
         required: [String] = [], files fileNames: [String] = []

@@ -17,7 +17,7 @@ public struct SimulatedRequest: Hashable, Sendable {
     /// The body as sent.
     public var body: [UInt8]
 
-    /// Creates a request; query items after a `?` in `target` come before those in `query`.
+    /// Creates a request; query items after a `?` in `target` come before the items in `query`.
     public init(
         _ method: String, _ target: String, query: [SimulatedField] = [],
         headers: [SimulatedField] = [], body: [UInt8] = []

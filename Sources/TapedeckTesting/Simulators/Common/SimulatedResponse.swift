@@ -14,7 +14,7 @@ public struct SimulatedResponse: Hashable, Sendable {
         self.body = body
     }
 
-    /// The body as text.
+    /// The body as a string.
     public var text: String { String(decoding: body, as: UTF8.self) }
 
     /// Returns the first header with a name, ignoring case.
@@ -35,9 +35,9 @@ public struct SimulatedResponse: Hashable, Sendable {
 
 /// The result of a request.
 public enum SimulatedAnswer: Hashable, Sendable {
-    /// The system answered.
+    /// The system responded.
     case answer(SimulatedResponse)
-    /// The connection closed without an answer; the request may have taken effect.
+    /// The connection was closed without a response; the request may have taken effect.
     case cut
 
     /// The response; nil if the connection was cut.

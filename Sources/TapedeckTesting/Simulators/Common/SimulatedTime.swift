@@ -1,4 +1,4 @@
-/// Dates in the format of the simulated systems, in UTC.
+/// Dates in the format that the simulated systems use, in UTC.
 enum SimulatedTime {
     static let secondMilliseconds: Int64 = 1_000
     static let minuteMilliseconds: Int64 = 60_000
@@ -15,7 +15,7 @@ enum SimulatedTime {
             + "\(padded(hour)):\(padded(minute)):\(padded(second)).000Z"
     }
 
-    /// Returns the year, month and day of a time since 1970.
+    /// Returns the year, month and day of a time in milliseconds since 1970.
     static func civil(_ milliseconds: Int64) -> (year: Int64, month: Int64, day: Int64) {
         // Days are counted from 0000-03-01, so that the leap day is the last day of a year.
         let days = floor(milliseconds, dayMilliseconds) + 719_468

@@ -1,19 +1,19 @@
-/// The faults a simulator injects; none by default.
+/// The faults that a simulator injects; none by default.
 ///
 /// Rates are probabilities from 0 to 1. All faults are determined by the simulator's seed. Actions
-/// of other users are determined by the seed and the time alone, whatever requests are made.
+/// of other users are determined by the seed and the time alone, regardless of the requests.
 public struct SimulatorAdversary: Codable, Hashable, Sendable {
     /// The rate of connections closed before the request takes effect.
     public var cutBeforeRate = 0.0
-    /// The rate of connections closed after the request took effect, without an answer.
+    /// The rate of connections closed without a response after the request took effect.
     public var cutAfterRate = 0.0
-    /// The rate of 500 answers before the request takes effect.
+    /// The rate of 500 responses sent before the request takes effect.
     public var serverErrorRate = 0.0
-    /// The rate of 500 answers after the request took effect.
+    /// The rate of 500 responses sent after the request took effect.
     public var serverErrorAfterRate = 0.0
-    /// The rate of 503 answers with Retry-After.
+    /// The rate of 503 responses with Retry-After.
     public var unavailableRate = 0.0
-    /// The value of Retry-After in a 503 answer, in seconds.
+    /// The value of Retry-After in a 503 response, in seconds.
     public var retryAfterSeconds = 2
     /// The number of requests allowed per quota window before 429; nil for no limit.
     public var quotaMax: Int?

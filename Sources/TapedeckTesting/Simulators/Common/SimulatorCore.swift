@@ -13,7 +13,8 @@ struct SimulatorCore: Sendable {
     private var quota = (window: Int64.min, used: 0)
     private var nextDeed: Int64?
 
-    /// The maximum number of actions by other users per step in time; a longer step skips the rest.
+    /// The maximum number of actions by other users per time step; a step with more actions skips
+    /// the rest.
     private static let deedsMax = 10_000
 
     init(seed: UInt64, adversary: SimulatorAdversary) {
@@ -51,16 +52,16 @@ struct SimulatorCore: Sendable {
         case fair
         /// The request never arrives.
         case lost
-        /// An intermediate layer answers the request instead of the system.
+        /// An intermediate layer responds to the request instead of the system.
         case turnedAway(SimulatedResponse)
-        /// The request takes effect, but the answer is lost.
+        /// The request takes effect, but the response is lost.
         case answerLost
-        /// The request takes effect, but the answer is 500.
+        /// The request takes effect, but the response has status 500.
         case answerBroken
     }
 
-    /// Draws the same amount of randomness for every request, so that one fault does not shift the
-    /// others.
+    /// Draws the same amount of randomness for every request, so that one fault does not change
+    /// which other faults occur.
     mutating func weather(at now: Int64) -> Weather {
         let lost = dice.chance(adversary.cutBeforeRate)
         let answerLost = dice.chance(adversary.cutAfterRate)
@@ -83,7 +84,7 @@ struct SimulatorCore: Sendable {
         return answerBroken ? .answerBroken : .fair
     }
 
-    /// The answer of a failing server, in HTML because it comes from the web server.
+    /// The response of a failing server; it is HTML because it comes from the web server.
     static let brokenAnswer = SimulatedResponse(
         status: 500, headers: [SimulatedField("Content-Type", "text/html")],
         body: Array("<html><body><h1>Internal Server Error</h1></body></html>".utf8))
@@ -100,7 +101,7 @@ struct SimulatorCore: Sendable {
 
     // MARK: - Other users
 
-    /// Returns the times of other users' actions from the last call until `now`.
+    /// Returns the times of other users' actions between the previous call and `now`.
     mutating func deeds(until now: Int64) -> [Int64] {
         guard let mean = adversary.othersMilliseconds else { return [] }
         var times: [Int64] = []
@@ -122,7 +123,7 @@ struct SimulatorCore: Sendable {
         1 + Int64(calendar.below(UInt64(max(1, 2 * mean))))
     }
 
-    /// Returns the date of another user's row added at `now`, given the newest row's date.
+    /// Returns the date of a row that another user adds at `now`, given the newest row's date.
     mutating func date(at now: Int64, newest: Int64?) -> Int64 {
         let late = fate.chance(adversary.lateRate)
         let ties = fate.chance(adversary.tieRate)
@@ -134,7 +135,8 @@ struct SimulatorCore: Sendable {
 
     // MARK: - Order
 
-    /// Returns the rows by date, newest first; equal dates are ordered by `id`, or shuffled.
+    /// Returns the rows by date, newest first; rows with equal dates are ordered by `id`, or
+    /// shuffled.
     mutating func newestFirst<Row, ID: Comparable>(
         _ rows: [Row], date: (Row) -> Int64, id: (Row) -> ID
     ) -> [Row] {
@@ -145,8 +147,8 @@ struct SimulatorCore: Sendable {
         return drawn.sorted { (date($0.row), $0.key) > (date($1.row), $1.key) }.map(\.row)
     }
 
-    /// Returns the offset of a page, sometimes one row early, as if a row had been added in
-    /// between.
+    /// Returns the offset of a page, sometimes one row too low, as if a row had been added since
+    /// the previous page.
     mutating func offset(_ offset: Int) -> Int {
         let repeats = dice.chance(adversary.duplicateRate)
         return repeats && offset > 0 ? offset - 1 : offset

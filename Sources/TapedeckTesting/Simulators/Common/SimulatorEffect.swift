@@ -5,7 +5,8 @@ public struct SimulatorEffect: Codable, Hashable, Sendable, CustomStringConverti
         /// Shelby 2012: a flag of a broadcast was set; `text` is, for example,
         /// `liked_by_owner=true`.
         case flag
-        /// A broadcast or frame was shared; `text` is the comment, `detail` the destinations.
+        /// A broadcast or frame was shared; `text` is the comment and `detail` lists the
+        /// destinations.
         case share
         /// A comment or message was added; `detail` is its id.
         case comment
@@ -17,9 +18,10 @@ public struct SimulatorEffect: Codable, Hashable, Sendable, CustomStringConverti
         case like
         /// A like was removed; `detail` is the id of the removed copy.
         case unlike
-        /// Shelby v1: a `watched` call was counted; `detail` has the counted part.
+        /// Shelby v1: a `watched` call was processed; `detail` lists what was counted: `view`,
+        /// `complete`, both or neither.
         case watched
-        /// Whale: a user was asked a question; `text` is the question, `detail` its id.
+        /// Whale: a user was asked a question; `text` is the question and `detail` is its id.
         case question
         /// Whale: an upload succeeded; `detail` has the answer's id, the size and a checksum.
         case answerUploaded
@@ -27,9 +29,9 @@ public struct SimulatorEffect: Codable, Hashable, Sendable, CustomStringConverti
         case signUp
         /// A user's image changed; `text` is its URL.
         case userImage
-        /// Shelby v1: a frame was added to a roll; `detail` is the new frame.
+        /// Shelby v1: a frame was added to a roll; `detail` is the id of the new frame.
         case roll
-        /// Shelby v1: a frame was removed that was not the copy created by a like.
+        /// Shelby v1: a frame was removed, other than a copy created by a like.
         case frameDeleted
         /// Shelby v1: a user joined a roll.
         case joined
@@ -41,7 +43,7 @@ public struct SimulatorEffect: Codable, Hashable, Sendable, CustomStringConverti
         case visit
         /// Shelby v1: a notification token was added or removed.
         case notificationToken
-        /// BirdTube: a video was submitted; `text` is its title, `detail` its URL.
+        /// BirdTube: a video was submitted; `text` is its title and `detail` is its URL.
         case submission
         /// BirdTube: a view was counted.
         case view
@@ -53,7 +55,7 @@ public struct SimulatorEffect: Codable, Hashable, Sendable, CustomStringConverti
     public var kind: Kind
     /// The id of the affected broadcast, frame, answer, question or conversation.
     public var entity: String
-    /// The id of the user who wrote it; empty if there is none.
+    /// The id of the user who made the write; empty if there is none.
     public var account: String
     /// The user's text, or the new value.
     public var text: String

@@ -1,11 +1,11 @@
 internal import Foundation
 internal import Synchronization
 
-/// A simulator shared by many connections, with its clock.
+/// A simulator and its clock, shared by many connections.
 final class SimulatorHost: Sendable {
     private struct State {
         var simulator: any RemoteSimulator
-        /// The time that the simulator is ahead of the clock, in milliseconds.
+        /// The time by which the simulator is ahead of the clock, in milliseconds.
         var aheadMilliseconds: Int64 = 0
     }
 
@@ -78,7 +78,7 @@ final class SimulatorHost: Sendable {
         }
     }
 
-    /// A hundred years; larger steps could overflow.
+    /// The maximum step, which is a hundred years; larger steps could overflow.
     private static let stepMax = 36_500 * SimulatedTime.dayMilliseconds
 
     private static func list(_ rows: some Encodable) -> SimulatedResponse {

@@ -5,25 +5,25 @@ internal import TapedeckModel
 /// # The journal of a simulator's requests
 ///
 /// A simulator's state is determined by its initial parameters and by its requests with their
-/// times. The journal therefore holds only these: one line of JSON for the parameters, and one for
-/// each request. A new simulator on the same journal replays the requests and reaches the state of
-/// the earlier one.
+/// times. The journal therefore contains only these: one line of JSON for the parameters, and one
+/// line for each request. A new simulator on the same journal replays the requests and reaches the
+/// state of the earlier one.
 ///
-/// 1. A request is written to the journal before it is handled; if the write fails, it is not
-///    handled.
-/// 2. An incomplete last line was cut off when its process died. Its request was not handled, so
-///    the line is removed.
+/// 1. A request is written to the journal before it is handled. If the write fails, the request is
+///    not handled.
+/// 2. If the last line is incomplete, the process died while it wrote the line. The request was not
+///    handled, so the line is removed.
 /// 3. Only one process at a time can open a journal.
 ///
-/// Writes are not synced to disk: they survive the end of the process, but not a power failure.
+/// Writes are not synced to disk. They survive the end of the process, but not a power failure.
 package final class SimulatorJournal: Sendable {
     /// The initial parameters of a simulator.
     package struct Beginning: Codable, Hashable, Sendable {
-        /// The system, by its name in commands.
+        /// The name of the system, as used in commands.
         package var system: String
-        /// The seed of its world and its random source.
+        /// The seed of the simulator's world and random source.
         package var seed: UInt64
-        /// Whether it injects faults.
+        /// Whether the simulator injects faults.
         package var isAdverse: Bool
         /// The start time, in milliseconds since 1970.
         package var time: Int64
@@ -65,7 +65,7 @@ package final class SimulatorJournal: Sendable {
         }
     }
 
-    /// The initial parameters: those in the file, or the given ones for a new file.
+    /// The initial parameters, from the file if it exists, or from the caller for a new file.
     package let beginning: Beginning
     private let file: Int32
     private let past: Mutex<[Entry]>

@@ -1,9 +1,9 @@
 internal import Hummingbird
 internal import NIOCore
 
-/// Passes HTTP requests to a simulator and sends its answers.
+/// Passes HTTP requests to a simulator and sends its responses.
 struct SimulatorResponder: HTTPResponder {
-    /// The connection of a request.
+    /// The context of a request, including its connection.
     struct Context: RequestContext {
         var coreContext: CoreRequestContextStorage
         let channel: any Channel
@@ -14,7 +14,7 @@ struct SimulatorResponder: HTTPResponder {
         }
     }
 
-    /// Thrown to end a request without an answer.
+    /// Thrown to end a request without a response.
     private struct Cut: Error {}
 
     let host: SimulatorHost
@@ -33,8 +33,8 @@ struct SimulatorResponder: HTTPResponder {
                 body: Array(body.readableBytesView)))
         switch answer {
         case .cut:
-            // The connection is closed before the error is converted to an answer, so that none is
-            // sent.
+            // Close the connection before the error is converted to a response, so that no response
+            // is sent.
             try await context.channel.close().get()
             throw Cut()
         case .answer(let answer):

@@ -6,7 +6,7 @@ public import ServiceLifecycle
 internal import Synchronization
 internal import TapedeckModel
 
-/// An HTTP server on this machine for a simulator, for clients in other processes.
+/// An HTTP server for a simulator, for clients in other processes on this machine.
 ///
 /// ```swift
 /// let now = Int64(Date().timeIntervalSince1970 * 1_000)
@@ -15,10 +15,10 @@ internal import TapedeckModel
 /// try await server.run()
 /// ```
 ///
-/// If the simulator cuts a connection, the client gets no answer. Checkers can use these requests
+/// If the simulator cuts a connection, the client gets no response. Checkers can use these requests
 /// below `/_simulator`, a path that no simulated system uses:
 ///
-/// | request | answer |
+/// | request | response |
 /// |---|---|
 /// | `GET effects` | the ledger, as a list |
 /// | `GET violations` | the requests outside the API description, as a list |

@@ -4,9 +4,9 @@ public import TapedeckModel
 
 /// A failure of a simulator's server.
 public struct SimulatorServerError: CodedError {
-    /// The code of the failure, for programs.
+    /// The error code.
     public let code: ErrorCode
-    /// A description of the failure.
+    /// The error message.
     public let message: String
     /// A suggested remedy.
     public let hint: String?

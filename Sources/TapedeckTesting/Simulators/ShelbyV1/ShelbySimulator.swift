@@ -1,12 +1,12 @@
-/// Both Shelby systems at one address: v2 with OAuth as in 2012, and v1 as from 2012 to 2014.
+/// Both Shelby systems at one address: v2 with OAuth, used in 2012, and v1, used from 2012 to 2014.
 ///
-/// Each has its own world and its own fault injection.
+/// Each system has its own world and its own fault injection.
 public struct ShelbySimulator: RemoteSimulator {
-    /// The system that answers `/v2` and `/oauth`.
+    /// The system that handles `/v2` and `/oauth`.
     public var v2: ShelbyV2Simulator
-    /// The system that answers `/v1`.
+    /// The system that handles `/v1`.
     public var v1: ShelbyV1Simulator
-    /// Whether each write went to v1, in order.
+    /// For each write, in order, whether it went to v1.
     private var order: [Bool] = []
 
     /// Creates both systems with worlds generated as of `now`.
@@ -54,7 +54,7 @@ public struct ShelbySimulator: RemoteSimulator {
         v1.advance(to: now)
     }
 
-    /// Invalidates every token of both systems.
+    /// Invalidates every token in both systems.
     public mutating func expireTokens() {
         v2.expireTokens()
         v1.expireTokens()

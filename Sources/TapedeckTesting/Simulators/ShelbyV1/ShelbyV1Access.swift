@@ -1,7 +1,7 @@
-/// The tokens of v1; each user keeps one token.
+/// The access tokens of v1; each user keeps one token.
 struct ShelbyV1Access: Sendable {
     private var count = 0
-    /// The time at which each token was first used, which counts as its start.
+    /// The time at which each token was first used, which counts as the start of its lifetime.
     private var born: [String: Int64] = [:]
 
     mutating func isAlive(_ token: String, at now: Int64, _ lifeMilliseconds: Int64?) -> Bool {

@@ -94,7 +94,8 @@ extension ShelbyV1Simulator {
         return Self.result(world.frame(frame.id, call.now))
     }
 
-    /// Returns the provider and the id of a video URL in a format that the system knows.
+    /// Returns the provider and the id of the video at a URL; nil if the system does not know the
+    /// URL's format.
     private static func video(ofURL url: String) -> (provider: String, id: String)? {
         for (mark, provider) in [
             ("youtube.com/watch?v=", "youtube"), ("youtu.be/", "youtube"), ("vimeo.com/", "vimeo"),

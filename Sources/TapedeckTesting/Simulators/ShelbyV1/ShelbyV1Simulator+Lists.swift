@@ -10,7 +10,8 @@ extension ShelbyV1Simulator {
         return number
     }
 
-    /// Returns a page of rows by id, newest first, from `since_id` (inclusive) to older ones.
+    /// Returns a page of rows ordered by id, newest first, beginning with `since_id` if it is
+    /// given.
     private mutating func page<Row>(
         _ rows: [Row], _ call: Call, id: (Row) -> String
     ) throws(OutsideTables) -> [Row] {

@@ -13,8 +13,8 @@ extension ShelbyV1Simulator {
         return Self.result(world.roll(roll.id))
     }
 
-    /// Records a report that a video is unplayable; the first time is kept, the last one is
-    /// updated.
+    /// Records a report that a video is unplayable: keeps the time of the first report and updates
+    /// the time of the last.
     mutating func unplayable(_ call: Call) -> SimulatedResponse {
         guard var video = world.videos[call.id] else { return Self.notFound }
         video.firstUnplayableAt = video.firstUnplayableAt ?? call.now

@@ -3,13 +3,14 @@
 /// It reproduces these quirks of the real system:
 ///
 /// - Lists are ordered by id, newest first.
-/// - `since_id` means that id and older ones, so a page repeats the last row of the previous page.
+/// - `since_id` selects the row with that id and older rows, so a page repeats the last row of the
+///   previous page.
 /// - `skip` counts from the newest row, which changes between requests.
 /// - A dashboard request without a known token gets HTTP 404 with a body that has status 401.
-/// - `created_at` is text for display.
+/// - `created_at` is a string for display.
 /// - A repeated like counts again and creates another copy.
 /// - An unlike removes the copy, but only from its roll.
-/// - A view counts once in 24 hours, a completed view every time.
+/// - A view counts once in 24 hours; a completed view counts every time.
 /// - Copies share a conversation.
 /// - Joined objects may be null.
 public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
@@ -163,7 +164,7 @@ public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
         .json(200, ["status": 200, "result": value])
     }
 
-    /// Returns an answer of the fast path, which includes the time it took.
+    /// Returns a response in the format of the fast path, which includes the processing time.
     static func fastResult(_ value: SimulatedJSON) -> SimulatedResponse {
         .json(200, ["status": 200, "cApiTimeMs": 3, "result": value])
     }

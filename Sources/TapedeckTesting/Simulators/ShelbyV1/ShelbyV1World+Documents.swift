@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// The format of v1 answers; joined objects may be null.
+/// The format of v1 responses; joined objects may be null.
 extension ShelbyV1World {
     /// Returns `just now`, `5m ago`, `3h ago` (up to 12 hours), or `Sep 5` without a year.
     static func ago(_ id: String, _ now: Int64) -> String {
@@ -82,7 +82,7 @@ extension ShelbyV1World {
         ]
     }
 
-    /// Returns a frame, with the objects it refers to if `hasChildren` is set.
+    /// Returns a frame, including the objects that it refers to if `hasChildren` is set.
     func frame(_ id: String?, _ now: Int64, hasChildren: Bool = true) -> SimulatedJSON {
         guard let id, let frame = frames[id] else { return .null }
         let document: SimulatedJSON = [

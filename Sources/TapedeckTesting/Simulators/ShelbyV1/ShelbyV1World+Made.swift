@@ -1,14 +1,14 @@
 extension ShelbyV1World {
-    /// The number of entries on the dashboard of a generated world's account.
+    /// The number of entries on the account's dashboard in a generated world.
     public static let madeEntries = 60
 
     /// Generates a world as of `now`.
     ///
-    /// It has four users, one of which belongs to `SimulatorAccount.user`. That user's dashboard
-    /// has 60 entries, which the other users have shared on their rolls.
+    /// The world has four users, the first of which belongs to `SimulatorAccount.user`. That user's
+    /// dashboard has 60 entries, for frames that the other users have shared on their rolls.
     ///
-    /// As in the real system, some joined objects are missing: notices without a frame, and frames
-    /// without creator, roll, video or conversation.
+    /// As in the real system, some joined objects are missing: some notices have no frame, and some
+    /// frames have no creator, roll, video or conversation.
     public init(seed: UInt64, at now: Int64) {
         var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x61))
         self.init()
@@ -38,7 +38,7 @@ extension ShelbyV1World {
         }
     }
 
-    /// Changes an entry to one of twelve kinds, most of them complete.
+    /// Changes an entry to one of twelve kinds; some kinds lack a joined object.
     private mutating func leaveOut(
         _ kind: Int, _ entry: inout Entry, _ frame: Frame, actor: String
     ) {

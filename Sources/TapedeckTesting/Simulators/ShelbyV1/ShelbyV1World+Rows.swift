@@ -15,7 +15,7 @@ extension ShelbyV1World {
         return user
     }
 
-    /// Returns the id of a video, which is inserted if it does not exist.
+    /// Returns the id of a video; inserts the video if it does not exist.
     mutating func insertVideo(
         provider: String, _ providerID: String, title: String, at now: Int64
     ) -> String {
@@ -43,7 +43,7 @@ extension ShelbyV1World {
         return frame
     }
 
-    /// Inserts a copy of a frame on another roll, in the same conversation.
+    /// Inserts a copy of a frame on another roll, with the same conversation.
     mutating func insertCopy(
         of frame: Frame, by creator: String, roll: String, type: Int, at now: Int64
     ) -> Frame {

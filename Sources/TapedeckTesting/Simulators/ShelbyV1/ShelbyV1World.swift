@@ -8,13 +8,13 @@ public struct ShelbyV1World: Hashable, Sendable {
     public var videos: [String: Video] = [:]
     /// The conversations.
     public var conversations: [String: Conversation] = [:]
-    /// The frames, including removed ones, which only left their roll.
+    /// The frames, including frames that have been removed from their roll.
     public var frames: [String: Frame] = [:]
     /// The entries of all dashboards.
     public var entries: [String: Entry] = [:]
-    /// The user ids of the authentication tokens.
+    /// The user id for each authentication token.
     public var tokens: [String: String] = [:]
-    /// The rolls offered to users who look for new ones.
+    /// The rolls suggested to users who look for new rolls.
     public var featured: [String] = []
     var lastNumber = 0
 
@@ -41,7 +41,7 @@ extension ShelbyV1World {
         public var password: String
         /// The roll of videos that the user shares and likes.
         public var publicRoll: String
-        /// The id at Twitter, which can also be used to log in.
+        /// The user's id on Twitter, which can also be used to log in.
         public var twitterID: String
 
         /// Creates a user.
@@ -66,13 +66,13 @@ extension ShelbyV1World {
         public var title: String
         /// The user who owns the roll.
         public var creator: String
-        /// The type: 30 for a user's public roll, 31 for a global one, 50 for a private one.
+        /// The type: 30 for a user's public roll, 31 for a global roll, 50 for a private roll.
         public var type: Int
-        /// Whether all users can see it.
+        /// Whether all users can see the roll.
         public var isPublic: Bool
-        /// Whether its followers can add frames.
+        /// Whether the roll's followers can add frames.
         public var isCollaborative: Bool
-        /// The users who follow it.
+        /// The users who follow the roll.
         public var followers: Set<String>
 
         /// Creates a roll.
@@ -96,7 +96,7 @@ extension ShelbyV1World {
         public var id: String
         /// The provider, such as `youtube`.
         public var provider: String
-        /// The provider's id.
+        /// The provider's id for the video.
         public var providerID: String
         /// The title.
         public var title: String
@@ -106,11 +106,11 @@ extension ShelbyV1World {
         public var viewCount = 0
         /// The number of complete views.
         public var completeCount = 0
-        /// The time of the first report that it is unplayable, in milliseconds since 1970; never
-        /// cleared.
+        /// The time of the first report that the video is unplayable, in milliseconds since 1970;
+        /// never cleared.
         public var firstUnplayableAt: Int64?
-        /// The time of the last report that it is unplayable, in milliseconds since 1970; never
-        /// cleared.
+        /// The time of the last report that the video is unplayable, in milliseconds since 1970;
+        /// never cleared.
         public var lastUnplayableAt: Int64?
 
         /// Creates a video.
@@ -144,7 +144,7 @@ extension ShelbyV1World {
     public struct Message: Hashable, Sendable {
         /// The id: 24 hex digits.
         public var id: String
-        /// The user who wrote it.
+        /// The user who wrote the message.
         public var user: String
         /// The text of the message.
         public var text: String
@@ -161,9 +161,9 @@ extension ShelbyV1World {
     public struct Frame: Hashable, Sendable {
         /// The id: 24 hex digits.
         public var id: String
-        /// The user who added the frame; nil if it is no longer known.
+        /// The user who added the frame; nil if the user is no longer known.
         public var creator: String?
-        /// The roll of the frame; nil if it was removed.
+        /// The roll of the frame; nil if the frame was removed.
         public var roll: String?
         /// The roll from which the frame was removed.
         public var deletedFromRoll: String?

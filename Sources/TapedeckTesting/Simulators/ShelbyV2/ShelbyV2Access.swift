@@ -1,12 +1,12 @@
 internal import Foundation
 
-/// OAuth 1.0a as far as it is documented: three calls, each of which returns the token for the
-/// next.
+/// The documented part of OAuth 1.0a: three calls, each of which returns the token for the next
+/// call.
 struct ShelbyV2Access: Sendable {
-    /// The request tokens, and whether the user has approved each.
+    /// The request tokens, and whether the user has approved each of them.
     var requests: [String: Bool] = [:]
     var count = 0
-    /// The time at which each token was first used, which counts as its start.
+    /// The time at which each token was first used, which counts as the start of its lifetime.
     private var born: [String: Int64] = [:]
 
     mutating func isAlive(_ token: String, at now: Int64, _ lifeMilliseconds: Int64?) -> Bool {
@@ -37,7 +37,7 @@ struct ShelbyV2Access: Sendable {
 extension ShelbyV2Simulator {
     /// Handles `/oauth/request_token`, `/oauth/authorize` and `/oauth/access_token`.
     ///
-    /// The first user of the world approves immediately.
+    /// The first user of the world approves every request immediately.
     mutating func routeAccess(
         _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {

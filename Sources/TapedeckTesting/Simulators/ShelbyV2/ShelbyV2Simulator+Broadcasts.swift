@@ -1,5 +1,6 @@
 extension ShelbyV2Simulator {
-    /// Returns the whole list; `video_player` selects the broadcasts of the given players.
+    /// Returns the whole list of a channel's broadcasts; `video_player` selects the broadcasts for
+    /// the given players.
     mutating func broadcasts(
         of channel: String, _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {
@@ -49,7 +50,7 @@ extension ShelbyV2Simulator {
         return .json(200, world.broadcasts[index].document(user))
     }
 
-    /// Shares a broadcast to one or more destinations.
+    /// Shares a broadcast with one or more destinations.
     mutating func share(
         _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {

@@ -1,13 +1,13 @@
 extension ShelbyV2Simulator {
-    /// The first number for ids of other users' rows, which keeps them distinct from generated
-    /// ones.
+    /// The first number in the ids of other users' rows, which keeps these ids distinct from
+    /// generated ids.
     private static let othersNumber = 0x10000
 
     mutating func pass(until now: Int64) {
         for time in core.deeds(until: now) { happen(at: time) }
     }
 
-    /// Shares a video into a user's own channel, plays one, or removes one.
+    /// Shares a video to a user's own channel, or plays or removes one of the channel's broadcasts.
     private mutating func happen(at now: Int64) {
         let removes = core.fate.chance(core.adversary.deletionRate)
         let deed = core.fate.below(10)

@@ -4,19 +4,19 @@
 ///
 /// - A successful read returns an array; a failed read or write returns an object with `err`,
 ///   whatever the HTTP status.
-/// - There is neither paging nor `since`: every poll gets the whole list, and a deleted row is
+/// - There is no paging and no `since`. Every poll returns the whole list, and a deleted row is
 ///   simply missing.
 /// - Dates are truncated to the second and end in `.000Z`.
-/// - Older rows have no `owner_watch_later`.
+/// - Older rows lack `owner_watch_later`.
 ///
 /// OAuth signatures are not verified; a known `oauth_token` in the header is enough.
 public struct ShelbyV2Simulator: RemoteSimulator, SimulatorEngine {
     /// The system's data; tests may change it at any time.
     public var world: ShelbyV2World
-    /// The HTTP status of an answer with `err`; 200 by default, so that clients cannot rely on the
+    /// The HTTP status of a response with `err`; 200 by default, so that clients cannot rely on the
     /// status.
     public var errorStatus = 200
-    /// The HTTP status of an answer with `err` to an unauthorized request.
+    /// The HTTP status of a response with `err` to an unauthorized request.
     public var unauthorizedStatus = 401
     var core: SimulatorCore
     var access: ShelbyV2Access

@@ -1,14 +1,15 @@
 extension ShelbyV2World {
-    /// The number of broadcasts in the account's channel of a generated world.
+    /// The number of broadcasts in the account's channel in a generated world.
     public static let madeBroadcasts = 40
 
     /// Generates a world as of `now`.
     ///
-    /// It has three users, the first of which belongs to `SimulatorAccount.user`. Each has a public
-    /// and a private channel. The first user's private channel has broadcasts of the last days.
+    /// The world has three users, the first of which belongs to `SimulatorAccount.user`. Each user
+    /// has a public and a private channel. The first user's private channel has broadcasts from the
+    /// last few days.
     ///
-    /// Every third broadcast shares a video that was shared before. One in eight is from a provider
-    /// that apps do not request. Older rows have no `owner_watch_later`.
+    /// About one broadcast in three shares a video that was shared before, and about one in eight
+    /// is from a provider that apps do not request. Older rows lack `owner_watch_later`.
     public init(seed: UInt64, at now: Int64) {
         var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x5E1B))
         let joined = now - 90 * SimulatedTime.dayMilliseconds
@@ -38,7 +39,7 @@ extension ShelbyV2World {
         }
     }
 
-    /// Returns a random broadcast, one time in three of an existing video.
+    /// Returns a random broadcast; about one in three shares an existing video.
     func makeBroadcast(
         channel: String, at time: Int64, number: Int, _ random: inout SeededGenerator
     ) -> Broadcast {

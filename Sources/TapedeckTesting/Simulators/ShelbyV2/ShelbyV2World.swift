@@ -17,7 +17,7 @@ public struct ShelbyV2World: Hashable, Sendable {
         }
     }
 
-    /// A channel of a user.
+    /// A user's channel.
     public struct Channel: Hashable, Sendable {
         /// The id: 24 hex digits.
         public var id: String
@@ -25,7 +25,7 @@ public struct ShelbyV2World: Hashable, Sendable {
         public var name: String
         /// The user who owns the channel.
         public var owner: String
-        /// Whether all users can see it; apps use the first channel that is not public.
+        /// Whether all users can see the channel; apps use the first channel that is not public.
         public var isPublic: Bool
         /// The time of creation, in milliseconds since 1970.
         public var createdAt: Int64
@@ -42,20 +42,20 @@ public struct ShelbyV2World: Hashable, Sendable {
         }
     }
 
-    /// A video that a user shared into a channel.
+    /// A video that a user shared to a channel.
     public struct Broadcast: Hashable, Sendable {
         /// The id: 24 hex digits.
         public var id: String
         /// The channel of the broadcast.
         public var channel: String
-        /// The time at which it was shared, in milliseconds since 1970; the API shows whole
+        /// The time at which the video was shared, in milliseconds since 1970; the API shows whole
         /// seconds.
         public var createdAt: Int64
         /// The time of the last change, in milliseconds since 1970.
         public var updatedAt: Int64
         /// The provider, such as `youtube` or `vimeo`.
         public var provider: String
-        /// The provider's id of the video.
+        /// The provider's id for the video.
         public var providerID: String
         /// The video's title.
         public var title: String?
@@ -63,13 +63,14 @@ public struct ShelbyV2World: Hashable, Sendable {
         public var comment: String?
         /// The sharer's nickname.
         public var sharer: String?
-        /// The network on which it was shared, such as `twitter`.
+        /// The network on which the video was shared, such as `twitter`.
         public var origin: String?
-        /// Whether the owner of the channel likes it.
+        /// Whether the owner of the channel likes the broadcast.
         public var isLiked: Bool
-        /// Whether the owner of the channel has watched it.
+        /// Whether the owner of the channel has watched the broadcast.
         public var isWatched: Bool
-        /// Whether it is marked to watch later; nil for rows older than that field, which lack it.
+        /// Whether the broadcast is marked to watch later; nil for rows that are older than this
+        /// field.
         public var isWatchLater: Bool?
         /// The number of plays.
         public var totalPlays: Int64
@@ -104,7 +105,7 @@ public struct ShelbyV2World: Hashable, Sendable {
     public var channels: [Channel]
     /// The broadcasts, in any order.
     public var broadcasts: [Broadcast]
-    /// The user ids of the OAuth access tokens.
+    /// The user id for each OAuth access token.
     public var tokens: [String: String]
 
     /// Creates a world from its rows.

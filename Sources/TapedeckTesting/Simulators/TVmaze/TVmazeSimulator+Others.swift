@@ -7,7 +7,7 @@ extension TVmazeSimulator {
 
     /// Moves, renames, describes, removes or adds an upcoming episode, or adds a member to a cast.
     ///
-    /// Every change updates the version of its show.
+    /// Every change updates the version of the show.
     private mutating func happen(at now: Int64) {
         let removes = core.fate.chance(core.adversary.deletionRate)
         let deed: Int = core.fate.below(8)

@@ -2,23 +2,23 @@ internal import Tapedeck
 
 /// The TVmaze system: broadcast schedules of shows, and their casts.
 ///
-/// It has neither log-ins nor writes. It reproduces these quirks of the real system:
+/// The system has no log-ins and no writes. It reproduces these quirks of the real system:
 ///
-/// - A network's list is for the day in the channel's zone on which an episode begins, although an
-///   episode at night counts to the previous day.
-/// - A web channel's list is for the day to which an episode counts, and the show is embedded in
-///   another place.
+/// - The schedule of networks lists an episode on the day on which it begins in the channel's time
+///   zone, although an episode at night belongs to the previous day.
+/// - The schedule of web channels lists an episode on the day to which it belongs, and embeds the
+///   show in a different place.
 /// - An episode without a time of day begins at noon.
-/// - A cancelled episode is not reported; it is only missing.
+/// - A cancelled episode is not reported; it is simply missing.
 /// - A show's weight changes without a new version.
-/// - Every answer, including a 404, can be cached for an hour according to its `Cache-Control`.
+/// - Every response, including a 404, can be cached for an hour according to its `Cache-Control`.
 /// - More than 20 requests in 10 s are rejected.
 public struct TVmazeSimulator: RemoteSimulator, SimulatorEngine {
     /// The system's data; tests may change it at any time.
     public var world: TVmazeWorld
-    /// The maximum age in `Cache-Control`, in seconds; nil for no such header.
+    /// The maximum age in `Cache-Control`, in seconds; nil to omit the header.
     public var maxAgeSeconds: Int? = 3_600
-    /// The maximum number of requests in `SimulatorAdversary.quotaMilliseconds`.
+    /// The maximum number of requests per `SimulatorAdversary.quotaMilliseconds`.
     public static let requestsMax = 20
     var core: SimulatorCore
 
@@ -53,10 +53,10 @@ public struct TVmazeSimulator: RemoteSimulator, SimulatorEngine {
         take(request, at: now)
     }
 
-    /// Performs the schedule changes until `now`.
+    /// Performs the schedule changes that occur until `now`.
     public mutating func advance(to now: Int64) { pass(until: now) }
 
-    /// Does nothing: TVmaze has no tokens.
+    /// Does nothing, because TVmaze has no tokens.
     public mutating func expireTokens() {}
 
     // MARK: - Routes
@@ -91,7 +91,7 @@ public struct TVmazeSimulator: RemoteSimulator, SimulatorEngine {
     ) throws(OutsideTables) -> SimulatedResponse {
         let parameters = try SimulatedParameters(
             request, in: .query, allowed: ["country", "date"])
-        // The list of web channels covers all countries unless one is given.
+        // The schedule of web channels covers all countries unless a country is given.
         let country = parameters["country"] ?? (isWeb ? nil : "US")
         let today = CalendarDay(milliseconds: now, offsetSeconds: 0)
         guard let day = parameters["date"].map({ CalendarDay($0) }) ?? today else {

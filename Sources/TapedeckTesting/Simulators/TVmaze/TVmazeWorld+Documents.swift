@@ -1,11 +1,11 @@
-/// The format of TVmaze's answers, with many nulls, links, HTML texts, and a changing weight.
+/// The format of TVmaze's responses, with many nulls, links, HTML texts, and a changing weight.
 extension TVmazeWorld {
     private static let site = "https://www.tvmaze.example"
     private static let api = "https://api.tvmaze.example"
 
     /// Returns a show.
     ///
-    /// - Parameter weight: The show's popularity, which differs from answer to answer.
+    /// - Parameter weight: The show's popularity, which differs from response to response.
     func document(_ show: Show, weight: Int) -> SimulatedJSON {
         let channel = document(show.channel)
         return [
@@ -44,7 +44,7 @@ extension TVmazeWorld {
         ]
     }
 
-    /// Returns an episode with its show, which is embedded if it is on a web channel.
+    /// Returns an episode with its show; the show is under `_embedded` if it is on a web channel.
     func listed(_ episode: Episode, weight: Int) -> SimulatedJSON {
         let document = document(episode)
         guard let show = shows[episode.show] else { return document }

@@ -1,15 +1,15 @@
 internal import Tapedeck
 
 extension TVmazeWorld {
-    /// The number of weeks before and after the week of `now` that are scheduled.
+    /// The number of scheduled weeks before and after the week of `now`.
     static let weeksBefore = 1
     static let weeksBehind = 5
 
     /// Generates a world as of `now`.
     ///
-    /// It has 24 shows on networks of the United States, the United Kingdom and Germany, and on web
-    /// channels, some of them worldwide. There are daily shows, shows at night, specials without a
-    /// number, episodes without a time of day, and casts, some of them empty.
+    /// The world has 24 shows on networks in the United States, the United Kingdom and Germany, and
+    /// on web channels, some of them worldwide. There are daily shows, shows at night, specials
+    /// without a number, episodes without a time of day, and casts, some of them empty.
     public init(seed: UInt64, at now: Int64) {
         self.init()
         var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x7E1E))
@@ -85,7 +85,7 @@ extension TVmazeWorld {
         }
     }
 
-    /// Schedules an episode on a day at its show's time, and returns its number.
+    /// Schedules an episode on a day at its show's time, and returns the episode's number.
     @discardableResult
     mutating func insert(
         of show: Show, _ name: String, season: Int, number: Int?, on airdate: CalendarDay,
@@ -93,7 +93,7 @@ extension TVmazeWorld {
     ) -> Int {
         let id = (episodes.keys.max() ?? 0) + 1
         let minutes = TVmazeWorld.minutes(show.airtime)
-        // Episodes before 05:00 count to the previous day.
+        // Episodes before 05:00 belong to the previous day.
         let isNight = minutes.map { $0 < 5 * 60 } ?? false
         episodes[id] = Episode(
             id: id, show: show.id, name: name, season: season, number: number,

@@ -2,7 +2,7 @@ internal import Tapedeck
 
 /// The data of the TVmaze system; each table numbers its rows from 1.
 public struct TVmazeWorld: Hashable, Sendable {
-    /// A country, with the single zone that the system assigns to it.
+    /// A country, with the single time zone that the system assigns to it.
     public struct Country: Hashable, Sendable {
         /// The country's name.
         public var name: String
@@ -27,7 +27,7 @@ public struct TVmazeWorld: Hashable, Sendable {
         public var name: String
         /// The country; nil for a worldwide web channel.
         public var country: Country?
-        /// Whether it is a web channel.
+        /// Whether the channel is a web channel.
         public var isWeb: Bool
 
         /// Creates a channel.
@@ -53,9 +53,9 @@ public struct TVmazeWorld: Hashable, Sendable {
         public var summary: String
         /// The length of an episode, in minutes.
         public var runtimeMinutes: Int
-        /// The time of day, `HH:MM`; empty if it is unknown.
+        /// The time of day at which episodes begin, `HH:MM`; empty if it is unknown.
         public var airtime: String
-        /// The weekdays, from 0 for Monday.
+        /// The weekdays on which episodes are broadcast, from 0 for Monday.
         public var weekdays: [Int]
         /// The time of the last change, in seconds since 1970.
         public var updated: Int64
@@ -82,18 +82,18 @@ public struct TVmazeWorld: Hashable, Sendable {
     public struct Episode: Hashable, Sendable {
         /// The row's number.
         public var id: Int
-        /// The number of its show.
+        /// The number of the show.
         public var show: Int
         /// The episode's name.
         public var name: String
-        /// Its season.
+        /// The season.
         public var season: Int
-        /// Its number in the season; nil for specials.
+        /// The episode's number in the season; nil for specials.
         public var number: Int?
-        /// The day to which it counts, `YYYY-MM-DD`; an episode before 05:00 counts to the previous
-        /// day.
+        /// The day to which the episode belongs, `YYYY-MM-DD`; an episode before 05:00 belongs to
+        /// the previous day.
         public var airdate: String
-        /// The time of day in the channel's zone, `HH:MM`; empty if it is unknown.
+        /// The time of day in the channel's time zone, `HH:MM`; empty if it is unknown.
         public var airtime: String
         /// The start time, in milliseconds since 1970; noon if the time of day is unknown.
         public var startsAt: Int64
@@ -145,7 +145,7 @@ public struct TVmazeWorld: Hashable, Sendable {
     public var shows: [Int: Show] = [:]
     /// The episodes, by their numbers.
     public var episodes: [Int: Episode] = [:]
-    /// The casts by the show's number, in order.
+    /// The casts, by the show's number; each is in order.
     public var casts: [Int: [Role]] = [:]
 
     /// Creates an empty world.
@@ -155,8 +155,8 @@ public struct TVmazeWorld: Hashable, Sendable {
 
     /// Returns the episodes of a day, ordered by start time, then by number.
     ///
-    /// For networks, these are the episodes that begin on that day in the network's zone; for web
-    /// channels, the episodes that count to it.
+    /// For networks, these are the episodes that begin on that day in the network's time zone. For
+    /// web channels, they are the episodes that belong to that day.
     ///
     /// - Parameter country: The country's code; nil for all countries.
     func schedule(of day: String, country: String?, isWeb: Bool) -> [Episode] {
@@ -171,13 +171,13 @@ public struct TVmazeWorld: Hashable, Sendable {
         }.sorted { ($0.startsAt, $0.id) < ($1.startsAt, $1.id) }
     }
 
-    /// Returns the day of a time in a channel's zone.
+    /// Returns the day of a time in a channel's time zone.
     static func day(of time: Int64, _ channel: Channel, _ zones: inout ZoneCache) -> CalendarDay {
         let offset = zones.offsetSeconds(channel.country?.timezone, milliseconds: time)
         return CalendarDay(milliseconds: time, offsetSeconds: offset)
     }
 
-    /// Returns a time of day on a day in a channel's zone, in milliseconds since 1970.
+    /// Returns a time of day on a day in a channel's time zone, in milliseconds since 1970.
     static func time(
         on day: CalendarDay, minutes: Int, _ channel: Channel, _ zones: inout ZoneCache
     ) -> Int64 {
@@ -186,7 +186,8 @@ public struct TVmazeWorld: Hashable, Sendable {
         func utc(_ guess: Int64) -> Int64 {
             local - Int64(zones.offsetSeconds(zone, milliseconds: guess)) * 1_000
         }
-        // The second pass uses the offset at the actual time, not at the local time read as UTC.
+        // The second pass uses the offset at the actual time, instead of the offset at the local
+        // time taken as UTC.
         return utc(utc(local))
     }
 }

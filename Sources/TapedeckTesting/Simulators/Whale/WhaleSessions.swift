@@ -10,7 +10,7 @@ struct WhaleSessions: Hashable, Sendable {
         var expiresAt: Int64
     }
 
-    /// Users who have ever had a token; the simulator takes no action in their names.
+    /// The users who have ever had a token; the simulator never acts on their behalf.
     private(set) var users: Set<Int> = []
     private var sessions: [String: Session] = [:]
     private var count = 0
@@ -33,7 +33,7 @@ struct WhaleSessions: Hashable, Sendable {
         return (token, seconds)
     }
 
-    /// Returns the user of `Bearer <token>`, or of the token alone.
+    /// Returns the user for a header value of `Bearer <token>` or the token alone.
     func user(of header: String?, at now: Int64) -> Int? {
         guard let header else { return nil }
         let token = header.hasPrefix("Bearer ") ? String(header.dropFirst(7)) : header

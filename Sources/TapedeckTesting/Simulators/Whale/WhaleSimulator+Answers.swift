@@ -63,7 +63,7 @@ extension WhaleSimulator {
         return .empty(204)
     }
 
-    /// Returns the index of the caller's comment; comments of other users are not found.
+    /// Returns the index of the caller's comment; comments by other users are not found.
     private func ownComment(_ id: Int, of caller: Int) -> Int? {
         world.comments.firstIndex { $0.id == id && $0.commenter == caller }
     }

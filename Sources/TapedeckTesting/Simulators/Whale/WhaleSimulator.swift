@@ -1,15 +1,15 @@
-/// The Whale system: questions, and answers by video.
+/// The Whale system, in which users ask questions and answer them with videos.
 ///
 /// It reproduces these quirks of the real system:
 ///
-/// - The token is in the headers of an answer.
+/// - The token is in the headers of a response.
 /// - A 401 has an empty body.
 /// - Pages count from 0.
 /// - Lists are ordered by a hidden date without a tie-break, so pages may repeat or miss rows.
 /// - Counts are null instead of 0.
-/// - An upload is answered with 201 before the answer exists, and a failed upload is never
+/// - The response to an upload is 201 before the answer exists, and a failed upload is never
 ///   reported.
-/// - A like is inserted but answered with 500; repeating it inserts another one.
+/// - A like is inserted, but the response is 500. Repeating the request inserts another like.
 /// - `GET /questions` returns the questions of all users.
 /// - Users cannot follow each other.
 public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
@@ -48,7 +48,7 @@ public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
         take(request, at: now)
     }
 
-    /// Completes due uploads and performs the actions of other users, until `now`.
+    /// Completes the uploads due by `now` and performs the actions of other users until then.
     public mutating func advance(to now: Int64) { pass(until: now) }
 
     /// Ends every session.
@@ -89,8 +89,8 @@ public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
         case ("GET", ["questions", "#"]): return try question(id ?? 0, request, now)
         case ("POST", ["questions", "#", "answers"]): return try upload(id ?? 0, request, now)
         default:
-            // The API description lists these routes, but they were never implemented, and clients
-            // have them commented out.
+            // The API description lists these routes, but they were never implemented. Clients have
+            // commented out the calls.
             guard let last = route.last, WhaleSimulator.missingRoutes.contains(last) else {
                 throw .route
             }
@@ -117,7 +117,7 @@ public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
 
     static let pageParameters = ["page", "per_page"]
 
-    /// Returns a page of rows, newest first; 500 if a page parameter is invalid.
+    /// Returns a page of rows, newest first, or a 500 response if a page parameter is invalid.
     mutating func page<Row>(
         of rows: [Row], _ parameters: SimulatedParameters, date: (Row) -> Int64, id: (Row) -> Int,
         document: (Row) -> SimulatedJSON

@@ -14,15 +14,17 @@ extension WhaleSimulator {
     private static let videoExtensions: Set = ["mpeg4", "mov", "m4v"]
     private static let imageExtensions: Set = ["jpg", "jpeg", "gif", "png"]
 
-    /// Reports success and processes the files later.
+    /// Reports success at once and processes the files later.
     ///
-    /// A file of the wrong type, and a second answer to a question, fail then without a report.
+    /// If a file has the wrong type, or the question already has an answer, processing fails
+    /// without a report.
     mutating func upload(
         _ id: Int, _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {
         let fields = try SimulatedParameters(
             request, in: .form, required: ["video", "thumbnail"], files: ["video", "thumbnail"])
-        // Drawn for every upload, so that the outcome of one does not shift the others.
+        // Draw for every upload, so that the outcome of one upload does not change the outcome of
+        // others.
         let isLost = core.dice.chance(core.adversary.uploadLossRate)
         let most = UInt64(max(0, core.adversary.uploadDelayMillisecondsMax))
         let delay = Int64(core.dice.below(most + 1))

@@ -1,5 +1,5 @@
-/// The format of Whale's answers, with inconsistent names, no dates, and null instead of a count of
-/// 0.
+/// The format of Whale's responses, with inconsistent names, no dates, and null instead of a count
+/// of 0.
 extension WhaleWorld {
     /// Returns a count as a left join does: null instead of 0.
     private func joined(_ count: Int) -> SimulatedJSON { count == 0 ? .null : .count(count) }

@@ -1,9 +1,9 @@
 extension WhaleWorld {
     /// Generates a world as of `now`.
     ///
-    /// It has six users, the first of which belongs to `SimulatorAccount.user`, 45 answered
-    /// questions and 30 open ones. Every fifth question is for that user. Only some answers have
-    /// comments and likes.
+    /// The world has six users, the first of which belongs to `SimulatorAccount.user`, 45 answered
+    /// questions and 30 open questions. Every fifth question is for that user. Only some answers
+    /// have comments and likes.
     public init(seed: UInt64, at now: Int64) {
         var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x3A1E))
         self.init()
@@ -41,7 +41,7 @@ extension WhaleWorld {
 
     // MARK: - Rows
 
-    /// Returns the next number of a table; numbers of removed rows are not reused.
+    /// Returns the next number in a table; numbers of removed rows are not reused.
     private mutating func next(_ table: String, _ ids: [Int]) -> Int {
         let number = max(lastNumbers[table] ?? 0, ids.max() ?? 0) + 1
         lastNumbers[table] = number

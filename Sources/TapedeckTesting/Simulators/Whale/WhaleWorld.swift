@@ -58,7 +58,7 @@ public struct WhaleWorld: Hashable, Sendable {
         }
     }
 
-    /// The answer to a question, which has at most one.
+    /// The answer to a question; a question has at most one answer.
     public struct Answer: Hashable, Sendable {
         /// The row's number.
         public var id: Int
@@ -89,9 +89,9 @@ public struct WhaleWorld: Hashable, Sendable {
         public var id: Int
         /// The text of the comment.
         public var content: String
-        /// The answer.
+        /// The number of the answer.
         public var answer: Int
-        /// The user who wrote it.
+        /// The user who wrote the comment.
         public var commenter: Int
         /// The time of insertion, in milliseconds since 1970; not shown by the API.
         public var insertedAt: Int64
@@ -112,7 +112,7 @@ public struct WhaleWorld: Hashable, Sendable {
         public var id: Int
         /// The user who likes the answer.
         public var user: Int
-        /// The answer.
+        /// The number of the answer.
         public var answer: Int
         /// The time of insertion, in milliseconds since 1970; not shown by the API.
         public var insertedAt: Int64
@@ -126,7 +126,7 @@ public struct WhaleWorld: Hashable, Sendable {
         }
     }
 
-    /// A user who follows another; no route writes this table.
+    /// A user who follows another user; no route writes this table.
     public struct Relationship: Hashable, Sendable {
         /// The user who follows.
         public var follower: Int
@@ -150,7 +150,7 @@ public struct WhaleWorld: Hashable, Sendable {
     public var comments: [Comment] = []
     /// The likes.
     public var likes: [Like] = []
-    /// The users who follow each other.
+    /// The relationships between users and their followers.
     public var relationships: [Relationship] = []
     var lastNumbers: [String: Int] = [:]
 

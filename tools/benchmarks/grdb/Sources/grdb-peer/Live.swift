@@ -1,11 +1,11 @@
 import Foundation
 import GRDB
 
-/// Appends events and keeps every list up to date, as an app on SQLite does: a transaction holds
-/// the events of a commit and their changes to rows, made by prepared upserts.
+/// Appends events and keeps every list up to date, as an app on SQLite does: one transaction
+/// inserts the events of a commit and updates rows with prepared upserts.
 ///
-/// The events are those of `activity.ndjson`, which our side writes. The arguments of the
-/// statements are read before the clock starts, so the peer never decodes a payload.
+/// The events come from `activity.ndjson`, which our side writes. The arguments of the statements
+/// are read before the clock starts, so the peer never decodes a payload.
 extension Store {
     /// An event and the arguments of its statements.
     struct LiveEvent {
@@ -48,7 +48,7 @@ extension Store {
 
     private static func isNull(_ field: Any?) -> Bool { field == nil || field is NSNull }
 
-    /// Returns texts and numbers unchanged, anything else as JSON.
+    /// Returns strings and numbers unchanged, and anything else as JSON.
     private static func value(_ field: Any?) -> (any DatabaseValueConvertible)? {
         switch field {
         case nil, is NSNull: nil
@@ -82,7 +82,7 @@ extension Store {
         }
     }
 
-    /// Returns the counts that our side compares, too: shared videos and episodes.
+    /// Returns the counts that are compared with our side: shared videos and episodes.
     func liveChecksum() throws -> UInt64 {
         try pool.read { database in
             let videos = try Int.fetchOne(
@@ -93,14 +93,14 @@ extension Store {
     }
 }
 
-/// A change to one table by events of some types.
+/// A change that events of some types make to one table.
 struct LiveRule {
     var types: [String]
     var sql: String
     /// The arguments of the statement: payload fields by their JSON names, and `@at`, `@day` and
     /// `@id`.
     ///
-    /// The rule does not apply to events without the first field.
+    /// The rule does not apply to events without the first of these fields.
     var fields: [String]
 
     init(_ types: String..., fields: [String], _ sql: String) {

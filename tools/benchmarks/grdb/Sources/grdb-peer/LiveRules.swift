@@ -1,6 +1,7 @@
 /// The tables of our projections, the indexes of their lists, and the upserts that maintain them.
 ///
-/// Late events are handled in the cheapest way: an event older than its row changes nothing.
+/// Late events are handled in the cheapest way: an event that is older than its row changes
+/// nothing.
 extension LiveRule {
     static let schema = """
         CREATE TABLE event(position INTEGER PRIMARY KEY, origin INTEGER NOT NULL,

@@ -1,21 +1,21 @@
 import GRDB
 
-/// The four ways in which the replay measures fold events.
+/// The four methods by which the replay measures fold events.
 ///
-/// A row of the result is a video: the title and sharer of its oldest broadcast (by creation, then by
-/// id), the number of its broadcasts, and the creation time of the newest.
+/// The result has one row per video: the title and sharer of its oldest broadcast (by creation
+/// time, then by id), the number of its broadcasts, and the creation time of the newest broadcast.
 ///
 /// 1. records: a fetch and a save per event, as an app writes it first
 /// 2. upserts: one prepared statement, one transaction
 /// 3. memory: a dictionary, then sorted inserts in one transaction
 /// 4. sql: one statement, no event leaves SQLite
 ///
-/// All must produce the same table, which `videoChecksum` verifies.
+/// All methods must produce the same table; `videoChecksum` verifies this.
 enum ReplayWay: String, CaseIterable {
     case records, upserts, memory, sql
 }
 
-/// The order of broadcasts: creation, then id.
+/// The order of broadcasts: by creation time, then by id.
 private struct Age: Comparable {
     var createdAt, origin, sequence: Int64
 
@@ -85,7 +85,7 @@ private func newRow(_ event: Row) -> VideoRow {
 }
 
 extension Store {
-    /// Empties the read model and the write-ahead log, so that no way pays for the previous one.
+    /// Empties the read model and the write-ahead log, so that no method pays for the previous one.
     func clearVideos() throws {
         try pool.write { database in
             try database.execute(
@@ -208,10 +208,12 @@ private let isOlder = """
     < (oldestAt, oldestOrigin, oldestSequence)
     """
 
-/// SQLite takes bare columns from the row of a group's only `min`, which is faster than windows.
+/// If a query has a single `min`, SQLite takes bare columns from the row with the minimum, which is
+/// faster than window functions.
 ///
-/// For this, age and id are packed into one integer (29, 2 and 32 bits). SQLite does not guarantee it
-/// with a `max` in the same query, so the newest creation is grouped separately.
+/// For this purpose, age and id are packed into one integer (29, 2 and 32 bits). SQLite does not
+/// guarantee this behaviour if the query also has a `max`, so the newest creation time is grouped
+/// separately.
 private let groupSQL = """
     INSERT INTO videoList
     SELECT video, title, sharer, createdAt, origin, sequence, broadcasts, newestAt

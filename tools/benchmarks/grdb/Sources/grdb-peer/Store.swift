@@ -8,20 +8,20 @@ struct Store {
     init(directory: String) throws {
         var configuration = Configuration()
         configuration.prepareDatabase { database in
-            // LMDB reads straight from the page cache; 64 MB instead of 2 MB gives SQLite the same
-            // advantage.
+            // LMDB reads directly from the page cache; a cache of 64 MB instead of 2 MB gives
+            // SQLite the same advantage.
             try database.execute(sql: "PRAGMA cache_size=-65536")
         }
         pool = try DatabasePool(path: directory + "/events.sqlite", configuration: configuration)
-        // A pool lowers its writer to NORMAL while it opens, after `prepareDatabase`, and then a
-        // commit is not synced at all. A value set here stays.
+        // While a pool opens, it sets its writer to NORMAL, after `prepareDatabase`. With that
+        // setting, commits are not synced at all. A value set here is kept.
         try pool.writeWithoutTransaction { database in
             try database.execute(sql: "PRAGMA synchronous=FULL")
         }
     }
 
-    /// - Parameter isReplay: Whether to add the columns that the fold reads, before the payload, so
-    ///   that SQLite need not skip it.
+    /// - Parameter isReplay: Whether to add the columns that the fold reads. They come before the
+    ///   payload, so that SQLite does not have to skip it.
     func createEvents(indexed: Bool, isReplay: Bool = false) throws {
         try pool.write { database in
             let fold = isReplay ? "title TEXT NOT NULL, sharer TEXT NOT NULL, createdAt INT," : ""

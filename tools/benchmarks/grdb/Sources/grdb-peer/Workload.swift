@@ -1,4 +1,4 @@
-/// The synthetic data set, the Swift equivalent of `peers/workload.h`; `digest` proves that they
+/// The synthetic data set, the Swift equivalent of `peers/workload.h`; `digest` proves that the two
 /// agree.
 struct Workload {
     static let payloadSize = 200
@@ -43,8 +43,8 @@ struct Workload {
             firstWord: rest)
     }
 
-    /// Picks a video; every octave of ranks has the same probability: Zipf with an exponent of
-    /// about 1.
+    /// Picks a video. Every octave of ranks has the same probability, which approximates Zipf's law
+    /// with an exponent of 1.
     ///
     /// Each video also gets one event of its own, in shuffled order.
     private func pickVideo(_ i: UInt64, _ random: UInt64) -> UInt64 {
@@ -88,7 +88,7 @@ struct Event {
     var title: String { "Title \(titleNumber) of video \(video)" }
     var sharer: String { "sharer\(sharerNumber)" }
 
-    /// `youtube:` and eleven characters; different for every video, in random order.
+    /// `youtube:` and eleven characters: different for each video, and in random order.
     var key: String {
         let hash = mix(video + 1)
         return String(unsafeUninitializedCapacity: 19) { buffer in

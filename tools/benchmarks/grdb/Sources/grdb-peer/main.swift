@@ -1,17 +1,16 @@
-// GRDB's figures for the suite: `grdb-peer MEASURE --dir DIR --events N [--videos V] [--seed S]`.
+// Measures GRDB for the suite: `grdb-peer MEASURE --dir DIR --events N [--videos V] [--seed S]`.
 //
-//   append-1      log only, a durable commit per event
-//   append-1000   1,000 events per commit, a unique index on the event id, an index on the video
-//   read          every event as a record, including its payload
-//   replay-*      the video list, in four ways: see Replay.swift
-//   append-live   1,000 events per commit, with the upserts of every list: see Live.swift
+//   append-1 log only, one durable commit per event append-1000 1,000 events per commit, a unique
+//   index on the event id, an index on the video read every event as a record, including its
+//   payload replay-* the video list, by four methods; see Replay.swift append-live 1,000 events per
+//   commit, with the upserts for every list; see Live.swift
 
 import Foundation
 import GRDB
 
-/// The maximum number of events that `records` replays, which needs tens of seconds for a million.
+/// The maximum number of events that `records` replays; a million would take tens of seconds.
 ///
-/// The printed line reports this number; the smaller table is an advantage for `records`.
+/// The printed line contains this number. The smaller table is an advantage for `records`.
 let recordEventsMax = 100_000
 
 struct Options {
@@ -111,7 +110,7 @@ func run(_ options: Options) throws {
     }
 }
 
-/// Runs in a directory that holds the activity and perhaps the database of an earlier run.
+/// Runs in a directory that contains the activity and possibly the database of an earlier run.
 func appendLive(_ options: Options) throws {
     let place = options.directory + "/grdb"
     try? FileManager.default.removeItem(atPath: place)

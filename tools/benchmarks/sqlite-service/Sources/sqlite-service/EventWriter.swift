@@ -23,8 +23,8 @@ final class EventWriter: @unchecked Sendable {
         }
         try execute("PRAGMA journal_mode=WAL")
         try execute("PRAGMA synchronous=FULL")
-        // Our server has the whole page cache; 64 MB instead of 2 MB gives SQLite the same
-        // advantage.
+        // Our server uses the whole page cache; a cache of 64 MB instead of 2 MB gives SQLite the
+        // same advantage.
         try execute("PRAGMA cache_size=-65536")
         try execute(
             """
@@ -51,7 +51,7 @@ final class EventWriter: @unchecked Sendable {
         sqlite3_close(database)
     }
 
-    /// Adds an event and returns its position when it is on disk.
+    /// Adds an event and returns its position once the event is on disk.
     func add(_ event: PostedEvent) async throws -> Int64 {
         try await withCheckedThrowingContinuation { waiting in
             queue.async { waiting.resume(with: Result { try self.addNow(event) }) }
@@ -74,7 +74,7 @@ final class EventWriter: @unchecked Sendable {
             bind(4, event.payload)
             guard sqlite3_step(insert) == SQLITE_ROW else { return nil }
             let position = sqlite3_column_int64(insert, 0)
-            // The end of the statement is its commit.
+            // Stepping to the end of the statement commits it.
             return sqlite3_step(insert) == SQLITE_DONE ? position : nil
         }
         guard let position else { throw SQLiteError(String(cString: sqlite3_errmsg(database))) }

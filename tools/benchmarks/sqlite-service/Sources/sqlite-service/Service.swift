@@ -7,8 +7,8 @@ import NIOCore
 /// A service that inserts an event per request and responds with its position: `sqlite-service
 /// DIR`.
 ///
-/// When it listens it prints a line of JSON, as `storectl serve` does. It knows one token; our
-/// server looks up each token.
+/// Once the service listens, it prints a line of JSON, as `storectl serve` does. The service knows
+/// only one token; our server looks up each token.
 @main
 struct SQLiteService {
     static func main() async throws {
@@ -44,7 +44,7 @@ struct SQLiteService {
 
 /// `POST /events`: 201 and the position, 8 bytes, little-endian.
 ///
-/// It has no router, like our server.
+/// Like our server, it has no router.
 struct EventResponder: HTTPResponder {
     typealias Context = BasicRequestContext
 
