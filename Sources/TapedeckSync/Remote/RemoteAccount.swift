@@ -114,7 +114,12 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
         return failure
     }
 
-    private func redacting(_ text: String) -> String {
+    /// The number of leading characters by which a secret is recognized, because messages shorten
+    /// long values.
+    private static let recognizedCount = 8
+
+    /// Returns `text` without the login's secrets, whole or shortened.
+    func redacting(_ text: String) -> String {
         let values = [
             secrets.password, secrets.token, secrets.tokenSecret, secrets.consumerKey,
             secrets.consumerSecret, account?.token, account?.tokenSecret,
@@ -122,9 +127,18 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
         // Longest first, because one value may be part of another.
         return values.compactMap { $0 }.flatMap { value in
             [value, RemoteRequest.segment(value)].filter { !$0.isEmpty }
-        }.sorted { $0.utf8.count > $1.utf8.count }.reduce(text) {
-            $0.replacing($1, with: "[secret]")
+        }.sorted { $0.utf8.count > $1.utf8.count }.reduce(text, RemoteLogin.redacting)
+    }
+
+    private static func redacting(_ text: String, _ secret: String) -> String {
+        let start = secret.prefix(recognizedCount)
+        var (redacted, rest) = ("", text[...])
+        while let found = rest.firstRange(of: start) {
+            let common = zip(rest[found.lowerBound...], secret).prefix { $0 == $1 }.count
+            redacted += rest[..<found.lowerBound] + "[secret]"
+            rest = rest[found.lowerBound...].dropFirst(common)
         }
+        return redacted + rest
     }
 
     /// Returns whether another login has the same secrets and account, ignoring the address.

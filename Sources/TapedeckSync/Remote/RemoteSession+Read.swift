@@ -189,7 +189,7 @@ extension RemoteSession {
     mutating func took(_ response: RemoteResponse, of page: RemotePage) throws {
         guard let account = login.account else { return }
         var content = try connector.read(response, of: page, account)
-        report.unreadable += content.refused
+        report.unreadable += content.refused.map(login.redacting)
         let isHeld = try RemoteRow.isComplete(remote.name, feed: page.feed, in: log)
         let isComplete = self.reading.wasComplete(isHeld)
         let remote = remote.name
@@ -227,7 +227,8 @@ extension RemoteSession {
         if let ended { rows.append(RemoteRow.lead(remote, ended, isOpen: false)) }
         if let missing = content.missing {
             self.reading.drop(missing.feeds)
-            if !report.missing.contains(missing.message) { report.missing.append(missing.message) }
+            let message = login.redacting(missing.message)
+            if !report.missing.contains(message) { report.missing.append(message) }
         }
         if !rows.isEmpty { try log.setSyncRows(rows) }
     }
