@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A program as other developers write it: it links the product `Tapedeck` and uses public names
-// only. Its domain is the loans of a library, of which the store knows nothing.
+// This program is like an app by another developer: it links the product `Tapedeck` and uses only
+// public names. Its domain is the loans of a library, about which the store knows nothing.
 
 let package = Package(
     name: "consumer",

@@ -1,7 +1,7 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Writes generated activity as lines; tools/generate builds and runs it.
+// This program writes generated activity as lines; tools/generate builds and runs it.
 
 let package = Package(
     name: "generator",

@@ -4,7 +4,7 @@ import Tapedeck
 import TapedeckConnectors
 import TapedeckTesting
 
-func given<T>() -> T { fatalError("examples are compiled, and never run") }
+func given<T>() -> T { fatalError("examples are compiled but never run") }
 
 let directory: String = given()
 let path: String = given()

@@ -28,7 +28,7 @@ struct Consumer {
         let store = try TapedeckStore.open(directory, projections: [loans])
         defer { store.close() }
 
-        // An observer receives a reset first, because it must read the table, and then every
+        // An observer first receives a reset, because it must read the table, and then every
         // change.
         var changes = store.observe(loans).makeAsyncIterator()
         try expect(await changes.next() == .reset, "an observer begins with a reset")
@@ -40,7 +40,7 @@ struct Consumer {
         }
         try expect(try await titles(of: "ada", in: store) == ["Emma"], "a lent book is at home")
 
-        // A guard: the book must not be lent again if it was lent after the head that was read.
+        // This condition prevents a second loan if the book was lent after the head that was read.
         let book = try Tag("book", "Dune")
         do {
             try await store.append(
@@ -49,7 +49,7 @@ struct Consumer {
             throw Unexpected("a book was lent twice")
         } catch let error as StoreError where error.code == .conditionFailed {}
 
-        // An event that arrives late: it happened before the loan in the store.
+        // This event arrives late: it happened before the loan that is already in the store.
         let early = UInt64(1_577_836_800_000)
         try await store.append([BookLent(book: "Solaris", reader: "ada")], atMilliseconds: early)
         try expect(
@@ -68,7 +68,7 @@ struct Consumer {
         try expect(lent.map(\.type) == ["BookLent"], "the log finds events by tag")
     }
 
-    /// Lends at most two books to a reader, despite loans at the same time.
+    /// Lends at most two books to a reader, despite concurrent loans.
     private static func borrow(_ loans: BooksAtHome, _ store: TapedeckStore) async throws {
         struct TooManyBooks: Error {}
         @Sendable func borrow(_ book: String) async throws {
@@ -86,12 +86,13 @@ struct Consumer {
             }
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
-        try expect(refused == 2, "only one of three loans at the same time succeeds")
+        try expect(refused == 2, "only one of three concurrent loans succeeds")
         try expect(try await titles(of: "ada", in: store).count == 2, "two books are at home")
     }
 
-    /// Returns the next loans, and receives one more without acknowledging it, so that it comes
-    /// again.
+    /// Returns the next loans.
+    ///
+    /// Also receives one more loan without acknowledging it, so that it is delivered again.
     private static func tell(_ count: Int, of store: TapedeckStore) async throws -> [String] {
         let loans = try await store.subscribe(named: "letters", types: [BookLent.eventType])
         defer { loans.close() }
@@ -104,7 +105,7 @@ struct Consumer {
         return told
     }
 
-    /// Checks that everything is still there after the store was closed.
+    /// Checks that all data is still there after the store has been closed and opened again.
     private static func reopen(_ directory: String) async throws {
         let loans = BooksAtHome()
         let store = try TapedeckStore.open(directory, creating: false, projections: [loans])

@@ -19,7 +19,7 @@ struct BookReturned: Event, Codable {
     var tags: [Tag] { get throws { [try Tag("book", book), try Tag("reader", reader)] } }
 }
 
-/// Both events are stored as JSON: each event type chooses its own encoding.
+/// Both events are stored as JSON. Each event type chooses its own encoding.
 extension Event where Self: Codable {
     init(payload: [UInt8]) throws {
         self = try JSONDecoder().decode(Self.self, from: Data(payload))
@@ -34,7 +34,8 @@ extension Event where Self: Codable {
 
 /// The books that each reader has at home.
 ///
-/// An ordinary fold: the runner gives it a reader's events in canonical order, whenever they arrive.
+/// This is an ordinary fold. The runner passes it a reader's events in canonical order, regardless
+/// of when they arrive.
 struct BooksAtHome: Projection {
     struct State: ProjectionState {
         var books: [String] = []

@@ -1,7 +1,7 @@
 import Foundation
 import TapedeckTesting
 
-/// Writes `--events` lines of generated activity; see `tools/generate`, which calls it.
+/// Writes `--events` lines of generated activity; `tools/generate` calls this program.
 @main
 struct GenerateActivity {
     /// The number of bytes written at once.
@@ -88,7 +88,7 @@ struct Options {
             case "--events": events = try Options.number(name, value, from: 0)
             case "--mix":
                 guard let read = Mix(rawValue: value) else {
-                    throw Failure(message: "--mix \(value) is neither videos nor all", status: 64)
+                    throw Failure(message: "--mix must be videos or all, not \(value)", status: 64)
                 }
                 mix = read
             case "--seed":
@@ -112,15 +112,15 @@ struct Options {
     }
 }
 
-/// Standard output, or a file that appears under its name when it is complete.
+/// Standard output, or a file that gets its final name once it is complete.
 struct Output {
     private let descriptor: Int32
     private let path: String?
 
     init(_ path: String?) throws {
         self.path = path
-        // If the reader closes the pipe, as head does, the write fails instead of a signal ending
-        // the program.
+        // If the reader closes the pipe, as `head` does, the write must fail instead of a signal
+        // ending the program.
         signal(SIGPIPE, SIG_IGN)
         guard let path else {
             descriptor = STDOUT_FILENO

@@ -13,10 +13,10 @@ extension BenchSync {
         try FileManager.default.removeItem(atPath: directory + "/source")
     }
 
-    /// A new device: it downloads, verifies and records everything, and builds its projections
-    /// until the first page of the list can be shown.
+    /// A new device downloads, verifies and records everything, and builds its projections until
+    /// the first page of the list is available.
     ///
-    /// This process is the device: its peak memory is the device's.
+    /// This process is the device, so its peak memory is that of the device.
     func bootstrap() async throws {
         let place = directory + "/device"
         let started = ContinuousClock.now
@@ -36,8 +36,11 @@ extension BenchSync {
             [("syncSeconds", synced.seconds), ("projectSeconds", (duration - synced).seconds)])
     }
 
-    /// Measures the bytes on the connection while one device delivers a backlog and another reads
-    /// it: requests and responses, including headers, relative to the bytes of payloads and tags.
+    /// Measures the bytes on the connection while one device delivers a backlog and another device
+    /// reads it.
+    ///
+    /// Counts requests and responses, including headers, relative to the bytes of payloads and
+    /// tags.
     func wireBytes() async throws {
         let relay = try CountingRelay(to: url)
         let source = try Device(directory + "/source")
@@ -50,7 +53,7 @@ extension BenchSync {
         let pull = relay.take()
         let duration = ContinuousClock.now - started
         guard try reader.digest() == source.digest() else {
-            throw BenchError("the devices do not hold the same")
+            throw BenchError("the devices do not have the same events")
         }
         line(
             duration,

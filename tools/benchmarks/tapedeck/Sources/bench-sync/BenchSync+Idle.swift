@@ -1,10 +1,10 @@
 import Foundation
 
 extension BenchSync {
-    /// Opens `events` connections that wait for news.
+    /// Opens `events` live connections that wait for a new head.
     ///
-    /// It continues until each has received a keep-alive, which the server sends every 15 s, so
-    /// that the memory for it is measured, too. `run` measures the server.
+    /// Continues until each connection has received a keep-alive, which the server sends every 15
+    /// s, so that the memory for keep-alives is measured too. `run` measures the server.
     func idle() throws {
         let client = try LoadClient(url, token: token, connections: events)
         let duration = try timed {

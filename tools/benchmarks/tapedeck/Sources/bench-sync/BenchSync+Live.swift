@@ -4,11 +4,11 @@ import Tapedeck
 import TapedeckTesting
 
 extension BenchSync {
-    /// Two devices stay connected; measures the time from the call that records an event on one
-    /// until it is in the log of the other.
+    /// Measures the time from the call that records an event on one device until the event is in
+    /// the log of another, while both devices stay connected.
     ///
-    /// The pauses between events have random lengths, so that no timer always fires at its best
-    /// moment.
+    /// The pauses between events have random lengths, so that no timer always fires at its most
+    /// favourable moment.
     func live() async throws {
         let source = try Device(directory + "/source")
         let reader = try Device(directory + "/reader")
@@ -33,7 +33,7 @@ extension BenchSync {
                 try await Task.sleep(for: .milliseconds(10))
                 guard ContinuousClock.now - begun < .seconds(30) else {
                     for engine in engines { engine.stop() }
-                    throw BenchError("the devices have not found each other in 30 s")
+                    throw BenchError("the devices did not connect within 30 s")
                 }
             }
             group.addTask {
@@ -66,7 +66,7 @@ extension BenchSync {
             let head = try source.log.appendBlocking([event]).lastPosition
             while try reader.log.currentHead() < head {
                 guard ContinuousClock.now - started < .seconds(30) else {
-                    throw BenchError("an event has not arrived in 30 s")
+                    throw BenchError("an event did not arrive within 30 s")
                 }
                 usleep(100)
             }
@@ -74,7 +74,7 @@ extension BenchSync {
         }
     }
 
-    /// Runs blocking work off the threads for tasks.
+    /// Runs blocking work outside the threads that run tasks.
     private static func onThread<R: Sendable>(
         _ body: @escaping @Sendable () throws -> R
     ) async throws -> R {

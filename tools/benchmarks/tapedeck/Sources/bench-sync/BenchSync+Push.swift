@@ -4,11 +4,12 @@ import Tapedeck
 import TapedeckTesting
 
 extension BenchSync {
-    /// One device with a backlog: it reads its log, compresses, pushes, and records the receipts.
+    /// One device with a backlog reads its log, compresses and pushes the events, and records the
+    /// receipts.
     ///
-    /// The time ends when the last event is acknowledged; after that the device still reads its
+    /// The time ends when the last event is acknowledged. Afterwards, the device still reads its
     /// events in the server's log (`settledSeconds`). Then plain requests send the same number of
-    /// events, which measures the server's side.
+    /// events, which measures only the server.
     func push() async throws {
         let device = try Device(directory + "/device")
         try device.record(events, seed: seed, videos: videos)
@@ -99,7 +100,7 @@ extension BenchSync {
                         fresh += try taken(answer)
                     } else {
                         guard answer.status == 201, answer.body.count == 8 else {
-                            throw BenchError("the service answered \(answer.status)")
+                            throw BenchError("the service responded with \(answer.status)")
                         }
                         fresh += 1
                     }
@@ -114,7 +115,7 @@ extension BenchSync {
     func lineage(_ client: LoadClient, _ origin: OriginID) throws -> [UInt8] {
         let answer = try client.ask(client.post("/v1/handshake", Wire.handshake(origin)))
         guard answer.status == 200 else {
-            throw BenchError("the server answered a handshake with \(answer.status)")
+            throw BenchError("the server responded to a handshake with \(answer.status)")
         }
         return try Wire.Handshake(answer.body).lineage
     }
@@ -122,11 +123,11 @@ extension BenchSync {
     /// Returns the number of new events in a push; throws unless the whole push was accepted.
     func taken(_ answer: HTTPAnswer) throws -> Int {
         guard answer.status == 200 else {
-            throw BenchError("the server answered a push with \(answer.status)")
+            throw BenchError("the server responded to a push with \(answer.status)")
         }
         let pushed = try Wire.Pushed(answer.body)
         guard !pushed.hasProblem, !pushed.hasRefusals else {
-            throw BenchError("the server did not take all of a push")
+            throw BenchError("the server did not accept a whole push")
         }
         return Int(pushed.fresh)
     }

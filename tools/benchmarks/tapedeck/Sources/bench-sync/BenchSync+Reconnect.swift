@@ -6,12 +6,12 @@ extension BenchSync {
     private static let eventsPerDevice = 100
     private static let devicesPerSpace = 4
 
-    /// Devices that were offline for a while reconnect at once, each with 100 events.
+    /// Devices that were offline for a while reconnect at the same time, each with 100 events.
     ///
-    /// 1. A thousand real devices, four per space: in the end all devices of a space have the same
-    ///    events. Their stores are on the measured machine, too.
-    /// 2. The same number of connections, all in one space: the worst case for a server that refuses
-    ///    stale pushes. Two real devices then read the result.
+    /// 1. A thousand real devices, four per space. In the end, all devices of a space have the same
+    ///    events. Their stores are also on the measured machine.
+    /// 2. The same number of connections, all in one space, which is the worst case for a server
+    ///    that refuses stale pushes. Two real devices then read the result.
     func reconnect() async throws {
         let count = events / BenchSync.eventsPerDevice
         try await reconnectDevices(count)
@@ -21,12 +21,12 @@ extension BenchSync {
     private func reconnectDevices(_ count: Int) async throws {
         let tokens = try spaces()
         guard count == tokens.count * BenchSync.devicesPerSpace else {
-            throw BenchError("\(count) devices do not fit in \(tokens.count) spaces")
+            throw BenchError("\(count) devices cannot be divided among \(tokens.count) spaces")
         }
         var devices: [Device] = []
         for number in 0..<count {
             let device = try Device(directory + "/device-\(number)", mapSizeBytes: 256 << 20)
-            // The devices get to know the server before they go offline.
+            // Each device syncs once before it goes offline.
             try await device.sync(url, token: tokens[number % tokens.count])
             try device.record(
                 BenchSync.eventsPerDevice, seed: seed &+ UInt64(number), videos: videos)
@@ -42,7 +42,7 @@ extension BenchSync {
                     try await device.sync(url, token: token)
                     while device.log.head.rawValue < whole {
                         guard ContinuousClock.now - started < .seconds(120) else {
-                            throw BenchError("a device has not converged in 120 s")
+                            throw BenchError("a device did not converge within 120 s")
                         }
                         try await Task.sleep(for: .milliseconds(50))
                         try await device.sync(url, token: token)
@@ -60,7 +60,7 @@ extension BenchSync {
             guard digest.events.values.allSatisfy({ $0 == BenchSync.eventsPerDevice }),
                 digest.events.count == BenchSync.devicesPerSpace,
                 digests[space] == nil || digests[space] == digest
-            else { throw BenchError("device \(number) holds something else than its neighbours") }
+            else { throw BenchError("device \(number) differs from its space") }
             digests[space] = digest
             device.log.close()
         }
@@ -113,7 +113,7 @@ extension BenchSync {
         }
         let after = try answers()
         guard fresh == count * BenchSync.eventsPerDevice else {
-            throw BenchError("the server took \(fresh) events")
+            throw BenchError("the server accepted \(fresh) events")
         }
         var digests: [Device.Digest] = []
         for number in 0..<2 {
@@ -124,7 +124,7 @@ extension BenchSync {
         }
         guard digests[0] == digests[1], Set(digests[0].events.keys) == Set(origins),
             digests[0].events.values.allSatisfy({ $0 == BenchSync.eventsPerDevice })
-        else { throw BenchError("not every event is there once") }
+        else { throw BenchError("the server does not have each event exactly once") }
         line(
             duration,
             [
@@ -143,11 +143,12 @@ extension BenchSync {
             .map { try BenchSync.token(in: tokens + "/" + $0) }
     }
 
-    /// Returns the number of refusals that the server has sent, and the number caused by staleness.
+    /// Returns the number of refusals that the server has sent, and the number of refusals of stale
+    /// pushes.
     private func answers() throws -> (refused: Double, stale: Double) {
         let client = try LoadClient(url, token: token, connections: 1)
         let answer = try client.ask(client.get("/metrics"))
-        guard answer.status == 200 else { throw BenchError("/metrics answered \(answer.status)") }
+        guard answer.status == 200 else { throw BenchError("/metrics gave \(answer.status)") }
         var found = (refused: 0.0, stale: 0.0)
         for line in String(decoding: answer.body, as: UTF8.self).split(separator: "\n")
         where line.hasPrefix("tapedeck_requests_total{") {

@@ -1,11 +1,11 @@
 import Foundation
 import Tapedeck
 
-/// The load of the sync measures; see "Adding a contender" in `tools/benchmarks/README.md`.
+/// The load for the sync measures; see "Adding a contender" in `tools/benchmarks/README.md`.
 ///
-/// The server is another process, which `run` starts and measures. If a measure is about devices,
-/// it uses real ones, stores with a `SyncEngine`; otherwise it uses plain connections
-/// (`LoadClient`), so that the load takes as little as possible of the cores that the server needs.
+/// The server is another process, which `run` starts and measures. Measures about devices use real
+/// devices, which are stores with a `SyncEngine`. Other measures use plain connections
+/// (`LoadClient`), so that the load uses as little processor time as possible.
 @main
 struct BenchSync {
     let measure: String
@@ -18,7 +18,7 @@ struct BenchSync {
     let token: String
     /// The name of the contender that provides the server.
     let peer: String
-    /// The path of a file with a token for each further space.
+    /// The path of the directory with a file for the token of each space.
     let tokens: String?
 
     static func main() async {
@@ -67,7 +67,7 @@ struct BenchSync {
         switch measure {
         case "sync-push": try await push()
         case "sync-one": try pushSingly(connections: 64)
-        // The only load on the server, so that syncs can be counted.
+        // There is no other load on the server, so that syncs can be counted.
         case "sync-one-alone": try pushSingly(connections: 1)
         case "sync-fill": try await fill()
         case "sync-bootstrap": try await bootstrap()

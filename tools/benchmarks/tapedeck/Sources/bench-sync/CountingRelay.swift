@@ -2,10 +2,9 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// Relays connections to a server and counts the bytes: bodies, headers, everything except TCP's
-/// own.
+/// Relays connections to a server and counts all bytes above TCP, including headers and bodies.
 final class CountingRelay: Sendable {
-    /// The address at which it listens, until the program ends.
+    /// The URL on which the relay listens until the program ends.
     let url: String
     private let listener: Int32
     private let target: UInt16
@@ -20,7 +19,7 @@ final class CountingRelay: Sendable {
         Thread.detachNewThread { self.accept() }
     }
 
-    /// Returns the bytes since the last call, to the server and from it.
+    /// Returns the number of bytes sent to the server and received from it since the last call.
     func take() -> (up: Int, down: Int) { (up.take(), down.take()) }
 
     private func accept() {
@@ -59,7 +58,7 @@ private final class ByteCounter: Sendable {
             }
             guard sent == received else { break }
         }
-        // The other direction ends, too; the files stay open until the program ends.
+        // The other direction ends too. The descriptors stay open until the program ends.
         shutdown(source, Int32(SHUT_RDWR))
         shutdown(target, Int32(SHUT_RDWR))
     }

@@ -2,13 +2,14 @@ import Foundation
 import Tapedeck
 import TapedeckTesting
 
-/// A real device: a store in its own directory.
+/// A real device, with a store in its own directory.
 struct Device: Sendable {
     let log: EventLog
 
     init(_ log: EventLog) { self.log = log }
 
-    /// - Parameter mapSizeBytes: The size of the map; smaller for a thousand devices in one process.
+    /// - Parameter mapSizeBytes: The size of the map; use a smaller size for a thousand devices in
+    ///   one process.
     init(_ directory: String, mapSizeBytes: Int = 16 << 30) throws {
         log = try EventLog.create(directory, options: .init(mapSizeBytes: mapSizeBytes))
     }
@@ -31,7 +32,7 @@ struct Device: Sendable {
         return bytes
     }
 
-    /// Syncs until everything is delivered both ways; throws if it is not.
+    /// Syncs until everything is delivered in both directions; throws if that fails.
     @discardableResult
     func sync(
         _ url: String, token: String, progress: (@Sendable (SyncProgress) -> Void)? = nil
@@ -40,7 +41,7 @@ struct Device: Sendable {
         let report = try await engine.run(progress: progress)
         if let failure = report.failure { throw failure }
         guard report.refused.isEmpty, report.waitingCount == 0 else {
-            throw BenchError("\(report.refused.count) refused, \(report.waitingCount) wait")
+            throw BenchError("\(report.refused.count) refused, \(report.waitingCount) waiting")
         }
         return report
     }

@@ -3,8 +3,8 @@ import Glibc
 
 /// Many persistent HTTP/1.1 connections in one thread.
 ///
-/// Each has at most one request in progress. A client library would take as much of the cores as
-/// the measured server.
+/// Each connection has at most one request in progress. A client library would use as much
+/// processor time as the measured server.
 final class LoadClient {
     private var connections: [Connection] = []
     private let authority: String
@@ -39,8 +39,8 @@ final class LoadClient {
         "\(method) \(path) HTTP/1.1\r\nhost: \(authority)\r\nauthorization: Bearer \(token)\r\n"
     }
 
-    /// Sends the requests that `next` returns for each connection, until it returns nil for all of
-    /// them.
+    /// Sends the requests that `next` returns for each connection, until `next` has returned nil
+    /// for all connections.
     func run(
         next: (Int) throws -> [UInt8]?, answered: (Int, HTTPAnswer) throws -> Void
     ) throws {
@@ -54,7 +54,7 @@ final class LoadClient {
         while busy > 0 {
             for index in polls.indices { polls[index].events = connections[index].interest }
             guard poll(&polls, nfds_t(polls.count), 60_000) > 0 else {
-                throw BenchError("the server has not answered for 60 s")
+                throw BenchError("the server has not responded for 60 s")
             }
             for index in polls.indices where polls[index].revents != 0 {
                 guard let answer = try connections[index].proceed() else { continue }
@@ -77,13 +77,14 @@ final class LoadClient {
         return answer
     }
 
-    /// Sends the same request on all connections, and leaves each when it has received `mark`.
+    /// Sends the same request on all connections, and stops reading each connection once it has
+    /// received `mark`.
     func open(_ request: [UInt8], until mark: String) throws {
         for index in connections.indices { try connections[index].begin(request) }
         try wait(for: mark)
     }
 
-    /// Waits until each connection has received `mark`, and discards the data received so far.
+    /// Waits until each connection has received `mark`, and discards the data received until then.
     func wait(for mark: String) throws {
         let mark = Array(mark.utf8)
         var polls = connections.map { pollfd(file: $0) }
@@ -128,11 +129,13 @@ private struct Connection {
         sent = 0
         incoming.removeAll(keepingCapacity: true)
         isWaiting = true
-        // Receives nothing yet: no poll would report a response that arrived here.
+        // Do not receive here, because no poll would report a response that has already been
+        // received.
         try flush()
     }
 
-    /// Sends and receives what is possible now; returns the response when it is complete.
+    /// Sends and receives as much as possible without blocking; returns the response once it is
+    /// complete.
     mutating func proceed() throws -> HTTPAnswer? {
         try exchange()
         guard isWaiting, let answer = try parse() else { return nil }
@@ -165,7 +168,7 @@ private struct Connection {
                 if count > 0 { incoming.append(contentsOf: room[..<count]) }
                 return count
             }
-            if count == 0 { throw BenchError("the server has closed a connection") }
+            if count == 0 { throw BenchError("the server closed a connection") }
             if count < 0 {
                 guard errno == EAGAIN else { throw BenchError("a connection broke: \(errno)") }
                 return
@@ -187,7 +190,7 @@ private struct Connection {
     private func parse() throws -> HTTPAnswer? {
         guard let head = HTTPHead(incoming) else { return nil }
         guard let length = head.contentLength else {
-            throw BenchError("a response with status \(head.status) has no length")
+            throw BenchError("a response with status \(head.status) has no Content-Length")
         }
         guard incoming.count >= head.count + length else { return nil }
         return HTTPAnswer(status: head.status, body: Array(incoming[head.count...]))
@@ -223,7 +226,8 @@ private struct HTTPHead {
     }
 
     private static func isLength(_ line: ArraySlice<UInt8>) -> Bool {
-        // Only this bit differs between a letter and its capital; the other characters have it set.
+        // Upper-case and lower-case letters differ only in this bit; in the other characters, it is
+        // already set.
         line.count > lengthName.count && zip(line, lengthName).allSatisfy { $0 | 0x20 == $1 }
     }
 
@@ -245,7 +249,7 @@ enum Sockets {
 
     static func connect(_ port: UInt16) throws -> Int32 {
         let file = socket(AF_INET, stream, 0)
-        guard file >= 0 else { throw BenchError("no more sockets: raise the limit of open files") }
+        guard file >= 0 else { throw BenchError("out of sockets; raise the limit on open files") }
         var yes: Int32 = 1
         setsockopt(file, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, 4)
         guard withAddress(port, { Glibc.connect(file, $0, $1) }) == 0 else {

@@ -19,7 +19,7 @@ enum Wire {
         return checked(message)
     }
 
-    /// Ends a body with its checksum, field 15.
+    /// Appends the checksum, field 15, to a body.
     private static func checked(_ message: [UInt8]) -> [UInt8] {
         var sum = UInt32.max
         for byte in message {
@@ -31,7 +31,7 @@ enum Wire {
         return message
     }
 
-    /// CRC-32C (Castagnoli), one byte at a time.
+    /// CRC-32C (Castagnoli), computed one byte at a time.
     private static let crcTable: [UInt32] = (0..<256).map { byte in
         (0..<8).reduce(UInt32(byte)) { sum, _ in sum & 1 == 0 ? sum >> 1 : sum >> 1 ^ 0x82F6_3B78 }
     }
@@ -56,7 +56,7 @@ enum Wire {
         entries.append(event.encoding.rawValue)
         entries.append(varint: UInt64(event.tags.count))
         for tag in event.tags { entries.append(prefixed: Array(tag.text.utf8)) }
-        // No fact, no causation, no correlation, not reissued, no key.
+        // No fact, no causation, no correlation, no reissued id, no key id.
         entries.append(contentsOf: [0, 0, 0, 0, 0])
         entries.append(prefixed: event.payload)
         let count = UInt32(entries.count - start - 4)
@@ -99,8 +99,8 @@ enum Wire {
         }
     }
 
-    /// Calls `body` for each field of a message, with a number's value or the bytes of a longer
-    /// field.
+    /// Calls `body` for each field of a message, with the value of a number or the bytes of any
+    /// other field.
     private static func forEachField(
         _ message: [UInt8], _ body: (UInt64, UInt64, ArraySlice<UInt8>) -> Void
     ) throws {

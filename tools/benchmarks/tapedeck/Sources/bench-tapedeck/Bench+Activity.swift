@@ -4,15 +4,15 @@ import TapedeckTesting
 
 /// Stores and files of generated activity, with every projection live.
 extension Bench {
-    /// Fills a store with activity around videos, indexed except for its tail, with built
+    /// Fills a store with activity about videos, indexed except for its tail, and builds the
     /// projections.
     func fill(tail: Int) throws {
         var activity = ActivityGenerator(seed: seed, videos: videos)
         try fill(tail: tail) { try activity.next().event() }
     }
 
-    /// Fills a store with activity of every type, indexed, with every projection, including those
-    /// on demand.
+    /// Fills a store with indexed activity of every type, and builds every projection, including
+    /// those on demand.
     func fillAll() throws {
         var activity = MixedActivityGenerator(seed: seed, videos: videos)
         try fill(tail: 0) { try activity.next().proposal }
@@ -26,7 +26,7 @@ extension Bench {
     private static var all: [String] { VideoProjections.standard.all.map(\.name) }
 
     private func fill(tail: Int, next: () throws -> ProposedEvent) throws {
-        // The store itself is in `DIR`, which is passed to storectl.
+        // The store is directly in `DIR`, because `DIR` is passed to storectl.
         let log = try EventLog.create(directory, options: .init(unindexedEventsMax: .max))
         let duration = try timed {
             var batch: [ProposedEvent] = []
@@ -54,8 +54,8 @@ extension Bench {
         return try (0..<events).map { _ in try activity.next().proposal }
     }
 
-    /// Writes the activity of `append-live` as the peer reads it: its payloads as JSON, from which
-    /// rows are made, and as the bytes that are stored.
+    /// Writes the activity of `append-live` for the peer: each payload as JSON, from which the peer
+    /// makes rows, and as the bytes that it stores.
     func writeActivity() throws {
         var bytes: [UInt8] = []
         let duration = try timed {
@@ -74,15 +74,15 @@ extension Bench {
         line(duration)
     }
 
-    /// Appends 1,000 events per commit while every projection follows; ends when all have every
-    /// event.
+    /// Appends 1,000 events per commit while every projection is kept up to date; ends when all
+    /// projections have processed every event.
     func appendLive() throws {
         try? FileManager.default.removeItem(atPath: store)
         let proposals = try mixed()
         let log = try EventLog.create(store)
         let standard = VideoProjections.standard
         let projections = ProjectionRunner(log, projections: standard.all)
-        // Projections on demand are followed after their first use.
+        // Projections on demand are kept up to date after their first use.
         _ = try projections.rebuild(Bench.all)
         projections.follow()
         let duration = try timed {

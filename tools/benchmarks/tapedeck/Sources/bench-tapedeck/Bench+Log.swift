@@ -6,8 +6,7 @@ extension Bench {
     func append(batch: Int) throws {
         let log = try EventLog.create(store)
         var workload = Workload(events: events, videos: videos, seed: seed)
-        // Before the clock starts, events are made only as far as the peers make them: one batch at
-        // a time.
+        // Like the peers, generates the events within the measured time, one batch at a time.
         let duration = try timed {
             var waiting: [ProposedEvent] = []
             for index in 0..<events {
@@ -17,8 +16,8 @@ extension Bench {
                     waiting.removeAll(keepingCapacity: true)
                 }
             }
-            // The last events are indexed within the measured time, too; one event per commit is
-            // log only.
+            // Indexing the last events is part of the measured time, except with one event per
+            // commit, which measures only the log.
             if batch > 1 { try log.indexAll() }
         }
         log.close()
@@ -81,7 +80,7 @@ extension Bench {
         line(duration, [("checksum", "\"\(sum.hex)\"")])
     }
 
-    /// Single appends on an idle store, then during a rebuild and index merges.
+    /// Measures single appends on an idle store, then during a rebuild and index merges.
     func appendBusy() throws {
         let log = try EventLog.create(store, options: .init(unindexedEventsMax: .max))
         try append(to: log, isBroadcast: true)

@@ -5,14 +5,13 @@ import TapedeckTesting
 /// A player that reports every second for eight hours a day.
 extension Bench {
     private static let secondsPerDay = 8 * 3_600
-    /// Lengths from films for children to films in parts.
+    /// Durations from short children's films to films in several parts.
     private static let minutes = [7.0, 22, 43, 58, 95, 130]
 
-    /// The number of reports in one append if all are recorded.
+    /// The number of reports per append if all reports are recorded.
     private static let reportsPerAppend = 1_000
 
-    /// Records only the reports that yield an event, out of `events` reports, and builds every
-    /// list.
+    /// Records only those of `events` reports that yield an event, and builds every list.
     func playYear() async throws {
         let place = store
         let store = try TapedeckStore.open(place)
@@ -81,7 +80,7 @@ extension Bench {
         precondition(count > 0, "no video is in progress after a year")
     }
 
-    /// Makes `events` reports, each day from six in the afternoon; nil for a pause.
+    /// Generates `events` reports, on each day from six in the evening; nil is a pause.
     private func play(_ body: (PlaybackCoalescing.Report?) throws -> Void) throws {
         var random = SeededGenerator(seed: seed)
         var report = PlaybackProgressed()

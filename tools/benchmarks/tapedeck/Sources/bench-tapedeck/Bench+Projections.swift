@@ -15,7 +15,7 @@ extension Bench {
         line(duration, [("checksum", "\"\(sum.hex)\"")])
     }
 
-    /// Returns the sum over all rows, as the peers compute it.
+    /// Returns the checksum of all rows, computed in the same way as by the peers.
     private func checksum(_ projections: ProjectionRunner, _ projection: VideoRows) throws -> UInt64
     {
         try projections.read { views in
@@ -43,8 +43,9 @@ extension Bench {
         }
     }
 
-    /// Readers and an appender run during a rebuild and its flip; the flip delays only the appends
-    /// that coincide with it.
+    /// Runs readers and appends during a rebuild and its flip.
+    ///
+    /// The flip delays only the appends that coincide with it.
     func flip() throws {
         let log = try EventLog.create(store)
         try append(to: log, isBroadcast: true)
@@ -124,7 +125,8 @@ extension Bench {
             ])
     }
 
-    /// The start of a program: opening, one query, the first page of the list.
+    /// Measures the start of a program: opening the store, one query, and the first page of the
+    /// list.
     func coldOpen() throws {
         let duration = try timed {
             let store = try TapedeckStore.open(

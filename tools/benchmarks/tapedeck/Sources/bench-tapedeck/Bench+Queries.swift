@@ -2,7 +2,7 @@ import Foundation
 import Tapedeck
 import TapedeckTesting
 
-/// Queries of lists, and followed lists.
+/// Queries of lists, and live lists.
 extension Bench {
     private static let questions = 5_000
     private static let questionsAsOf = 100
@@ -22,8 +22,9 @@ extension Bench {
         return try ProposedEvent(sighting: said, observedAt: Int64(second) * 1_000)
     }
 
-    /// Fills a store with as many videos as events, each shared once, every tenth with comments,
-    /// and builds its lists.
+    /// Fills a store with as many videos as events, and builds its lists.
+    ///
+    /// Each video is shared once, and every tenth video has comments.
     func fillVideos() throws {
         let log = try EventLog.create(directory, options: .init(unindexedEventsMax: .max))
         let duration = try timed {
@@ -81,10 +82,11 @@ extension Bench {
         line(seconds)
     }
 
-    /// Queries one video as of some position, and the first page of the list as of the middle of
-    /// the log.
+    /// Queries one video as of a random position, and the first page of the list as of the middle
+    /// of the log.
     ///
-    /// A video is chosen as often as it has events: it is that of a random event in the log.
+    /// The probability of choosing a video is proportional to its events, because the video of a
+    /// random event is chosen.
     func lookBack() throws {
         let store = try TapedeckStore.open(
             directory, creating: false, options: .init(unindexedEventsMax: .max))
@@ -134,7 +136,7 @@ extension Bench {
         // The list is available once the projection is built.
         while first?.state.loading != nil { first = try await updates.next() }
         guard first?.changes.count == events else {
-            throw BenchError("the list is not all there")
+            throw BenchError("the list is incomplete")
         }
         var seconds: [Double] = []
         if measure == "live-diff" {
@@ -168,7 +170,7 @@ extension Bench {
         line(seconds)
     }
 
-    /// Another process that appends occasionally, with the time in the title.
+    /// Runs as another process that appends occasionally, with the time in the title.
     func write() throws {
         let log = try EventLog(opening: store, options: .init(unindexedEventsMax: .max))
         for number in 0..<events {

@@ -94,7 +94,7 @@ struct Bench {
             payload: isBroadcast ? Broadcast.payload(event) : event.payload)
     }
 
-    /// Appends everything in batches, for stores from which a measure starts.
+    /// Appends all events in batches, to fill a store before a measure.
     func append(to log: EventLog, isBroadcast: Bool) throws {
         var workload = Workload(events: events, videos: videos, seed: seed)
         var batch: [ProposedEvent] = []

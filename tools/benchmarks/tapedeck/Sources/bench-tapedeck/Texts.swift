@@ -24,7 +24,7 @@ struct Texts {
         sharer = "zoe \(draw(15) % 5_000)"
     }
 
-    /// The first three letters of the commonest word.
+    /// The first three letters of the most common word.
     static var commonestBeginning: String { String(word(0).prefix(3)) }
 
     private static func word(_ rank: UInt64) -> String {

@@ -1,7 +1,8 @@
 import Tapedeck
 
-/// The broadcast of the suite, as bytes: the columns of the peers are fields of the payload here,
-/// and each fold reads them again.
+/// A broadcast of the suite, as bytes.
+///
+/// The columns of the peers are fields of the payload here, and each fold reads them again.
 enum Broadcast {
     static let type: EventType = "BroadcastReceived"
 
