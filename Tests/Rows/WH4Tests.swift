@@ -122,7 +122,7 @@ import Testing
         #expect(try await answerAfter(.dispatched)?.state == .uploading)
         #expect(try await answerAfter(.unsent)?.state == .waiting)
         #expect(try await answerAfter(.dispatched)?.state == .uploading)
-        entry = try #require(try await answerAfter(.unknown, "nobody can say"))
+        entry = try #require(try await answerAfter(.unknown, "no response arrived"))
         #expect(entry.state == .uploading && entry.code == "unknownOutcome")
         entry = try #require(try await answerAfter(.refused, code: "conditionFailed", "not asked"))
         #expect(entry.state == .refused && entry.code == "conditionFailed")
