@@ -8,8 +8,8 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// Events about remote systems, which do not know events themselves: the remotes of a store, and the
-/// outcomes of the user's intents at them.
+/// Events about remote systems that do not use Tapedeck's events: the remotes of a store, and the outcomes of
+/// the user's intents at these remotes.
 ///
 /// Field numbers and names never change; `schema/tapedeck/remote/v1.fields.txt` lists them all.
 
@@ -62,7 +62,8 @@ public nonisolated struct RemoteRemoved: Sendable {
   public init() {}
 }
 
-/// The outcome of an intent at a remote. It has the tags of its intent, so that both fold into the same keys.
+/// The outcome of an intent at a remote. An outcome has the same tags as its intent, so that both events are
+/// folded into the same keys.
 public nonisolated struct OutcomeRecorded: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -74,7 +75,7 @@ public nonisolated struct OutcomeRecorded: Sendable {
   /// The event id of the intent, or of the event from which the intent was derived.
   public var intent: String = String()
 
-  /// The part of the intent, if it has several: the id of a broadcast, a destination.
+  /// The part of the intent, if it has several parts: the id of a broadcast, or a destination.
   public var target: String = String()
 
   /// The kind of outcome.
@@ -89,14 +90,14 @@ public nonisolated struct OutcomeRecorded: Sendable {
   /// The reason, for people.
   public var message: String = String()
 
-  /// For a dispatch: the remote's newest id before it, so that a later check can find new objects.
+  /// For a dispatch: the remote's newest id before the request, so that a later check can find new objects.
   public var baseline: String = String()
 
   /// Whether the intent was derived by a rule and is not an event itself.
   public var isDerived: Bool = false
 
-  /// For a confirmation: the version of the remote's response; 0 if it has none. Observations with later
-  /// versions take precedence over the intent.
+  /// For a confirmation: the version of the remote's response; 0 if the response has no version. Observations
+  /// with later versions take precedence over the intent.
   public var remoteVersion: UInt64 = 0
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

@@ -62,10 +62,10 @@ package nonisolated struct WireOriginState: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// 16 bytes.
+  /// The origin: 16 bytes.
   package var origin: Data = Data()
 
-  /// The last sequence that has a position.
+  /// The origin's last sequence that has a position.
   package var lastSequence: UInt64 = 0
 
   /// The origin's hash chain up to and including that event: 32 bytes (schema/storage/v1.md).
@@ -120,8 +120,8 @@ package nonisolated struct WireHandshakeResponse: Sendable {
   package init() {}
 }
 
-/// POST /v1/lineage: the device has read entries that the server's log does not contain, so the server
-/// has lost part of its log. The server verifies this. If it is true, the log continues as a new lineage, which
+/// POST /v1/lineage: the device has read entries that the server's log does not contain, so the server has lost
+/// part of its log. The server verifies the claim. If it is true, the log continues as a new lineage, which
 /// devices read from the beginning and to which they upload the lost events. The response is a HandshakeResponse.
 package nonisolated struct WireLineageRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -139,8 +139,8 @@ package nonisolated struct WireLineageRequest: Sendable {
 
   package var origin: Data = Data()
 
-  /// A receipt of this lineage, in the form used by exports. It also proves a loss, if the server no longer
-  /// has the event at that position.
+  /// A receipt of this lineage, in the format used by exports. If the server no longer has the event at the
+  /// receipt's position, the receipt also proves a loss.
   package var receipt: Data = Data()
 
   /// Whether the device has seen a later lineage of this server, which means that the server was restored from an
@@ -163,14 +163,15 @@ package nonisolated struct WirePushRequest: Sendable {
   /// The lineage that the device expects.
   package var lineage: Data = Data()
 
-  /// Entries without separators, each a byte for the kind, the length (4 bytes, little-endian) and the body.
-  ///   kind 1: the canonical bytes of an event, or of a range stub: the replacement for adjacent events of an
-  ///           origin that were compacted, under the id of the last one (schema/storage/v1.md)
+  /// Entries without separators. Each consists of its kind (1 byte), the length of its body (4 bytes,
+  /// little-endian) and its body.
+  ///   kind 1: the canonical bytes of an event, or of a range stub, which replaces adjacent events of an origin
+  ///           that were compacted and has the id of the last of them (schema/storage/v1.md)
   ///   kind 2: a receipt of an earlier lineage, in the form used by exports, for an event that the server has
   package var entries: Data = Data()
 
-  /// For each origin of the pushed events: the device's state before the first of them. If the server's last
-  /// sequence is the same, its chain must be the same too; otherwise the push ends in a fork.
+  /// For each origin of the pushed events: the device's state before the first of these events. If the server has
+  /// the same last sequence, it must also have the same chain; otherwise, the push ends with a fork.
   package var bases: [WireOriginState] = []
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -186,8 +187,8 @@ package nonisolated struct WirePushResponse: Sendable {
 
   package var lineage: Data = Data()
 
-  /// The position of each entry; 0 for a receipt that was already known. Shorter than the push if a
-  /// problem ended it.
+  /// The position of each entry; 0 for a receipt that was already known. The list is shorter than the push if a
+  /// problem ended the push.
   package var positions: [UInt64] = []
 
   /// The stamp at which each entry was received.
@@ -198,7 +199,7 @@ package nonisolated struct WirePushResponse: Sendable {
 
   package var refusals: [WireRefusal] = []
 
-  /// The reason why the remaining entries were not processed; absent if all were.
+  /// The reason why the remaining entries were not processed; absent if all entries were processed.
   package var problem: WireProblem {
     get {_problem ?? WireProblem()}
     set {_problem = newValue}
@@ -256,8 +257,8 @@ package nonisolated struct WireProblem: Sendable {
     /// The event does not follow its origin's last event; `sequence` is the expected one.
     case gap // = 1
 
-    /// The server has another event with this id. `sequence` is the first such event, or 0 if only the
-    /// chains differ: then the first difference is before the pushed events.
+    /// The server has a different event with this id. `sequence` is the sequence of the first such event. It is 0
+    /// if only the chains differ, which means that the first difference is before the pushed events.
     case fork // = 2
 
     /// The entry is malformed.
@@ -346,19 +347,19 @@ package nonisolated struct WirePullResponse: Sendable {
 
   package var lineage: Data = Data()
 
-  /// The position of the first entry; the others follow without gaps.
+  /// The position of the first entry; the positions of the other entries follow without gaps.
   package var firstPosition: UInt64 = 0
 
   /// The stamp at which each entry was received.
   package var receivedAt: [UInt64] = []
 
-  /// Entries as in a push, and
+  /// Entries as in a push, plus
   ///   kind 3: an event of the requested origin, as its sequence (8 bytes, little-endian)
   package var entries: Data = Data()
 
   package var refusals: [WireRefusal] = []
 
-  /// The server's head; if the last position is below it, there are more entries.
+  /// The server's head. If the last position of this page is below the head, there are more entries.
   package var head: UInt64 = 0
 
   /// The hash chain over all entries up to the last one of this page: 16 bytes. The device computes it too, for its
@@ -370,7 +371,7 @@ package nonisolated struct WirePullResponse: Sendable {
   package init() {}
 }
 
-/// The body of every response that is not 2xx.
+/// The body of every response with a status other than 2xx.
 package nonisolated struct WireErrorResponse: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

@@ -22,7 +22,7 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// An answer to a question was uploaded to its server; it is published once its URL is known.
+/// An answer to a question was uploaded to the question's server. The answer is published once its URL is known.
 public nonisolated struct AnswerUploaded: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -220,8 +220,8 @@ public nonisolated struct AnswerMergeFailed: Sendable {
   public init() {}
 }
 
-/// The user edited a profile. The last write to each field counts, whether by this event or by the
-/// remote. A remote's write is dated by the observation that first shows the value.
+/// The user edited a profile. The last write to each field counts, whether by this event or by the remote. A
+/// write by the remote has the time of the first observation with the new value.
 public nonisolated struct ProfileEdited: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -278,7 +278,7 @@ public nonisolated struct ProfileEdited: Sendable {
   /// Clears the value of `email`. Subsequent reads from it will return its default value.
   public mutating func clearEmail() {self._email = nil}
 
-  /// The user's description of themselves; stored only here, because no remote supports it.
+  /// The user's description of themselves; stored only in the log, because no remote supports this field.
   public var about: String {
     get {_about ?? String()}
     set {_about = newValue}
@@ -419,7 +419,7 @@ public nonisolated struct UserObserved: Sendable {
   /// Clears the value of `email`. Subsequent reads from it will return its default value.
   public mutating func clearEmail() {self._email = nil}
 
-  /// The number of users who follow this one.
+  /// The number of users who follow this user.
   public var followerCount: UInt64 {
     get {_followerCount ?? 0}
     set {_followerCount = newValue}
@@ -429,7 +429,7 @@ public nonisolated struct UserObserved: Sendable {
   /// Clears the value of `followerCount`. Subsequent reads from it will return its default value.
   public mutating func clearFollowerCount() {self._followerCount = nil}
 
-  /// The number of users whom this one follows.
+  /// The number of users whom this user follows.
   public var followingCount: UInt64 {
     get {_followingCount ?? 0}
     set {_followingCount = newValue}
@@ -485,7 +485,7 @@ public nonisolated struct QuestionObserved: Sendable {
   /// The id of the user who is asked.
   public var receiver: String = String()
 
-  /// The id of the `QuestionAsked` that created it, if it was asked here.
+  /// The id of the `QuestionAsked` that created the question, if it was asked here.
   public var postedAs: String {
     get {_postedAs ?? String()}
     set {_postedAs = newValue}
@@ -511,7 +511,7 @@ public nonisolated struct AnswerObserved: Sendable {
   /// The answer's id.
   public var answer: String = String()
 
-  /// The id of the question that it answers.
+  /// The id of the answered question.
   public var question: String = String()
 
   /// The URL of the answer's video.
@@ -554,7 +554,7 @@ public nonisolated struct AnswerObserved: Sendable {
   /// Clears the value of `commentCount`. Subsequent reads from it will return its default value.
   public mutating func clearCommentCount() {self._commentCount = nil}
 
-  /// The id of the `AnswerRecorded` that created it, if it was recorded here.
+  /// The id of the `AnswerRecorded` that created the answer, if it was recorded here.
   public var postedAs: String {
     get {_postedAs ?? String()}
     set {_postedAs = newValue}
@@ -590,7 +590,7 @@ public nonisolated struct LikeObserved: Sendable {
   /// The answer's id.
   public var answer: String = String()
 
-  /// The id of the user who likes it.
+  /// The id of the user who likes the answer.
   public var user: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

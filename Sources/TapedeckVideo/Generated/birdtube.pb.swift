@@ -102,7 +102,7 @@ public nonisolated struct SubmissionObserved: Sendable {
   /// Clears the value of `thumbnail`. Subsequent reads from it will return its default value.
   public mutating func clearThumbnail() {self._thumbnail = nil}
 
-  /// The remote's id of the account that submitted it.
+  /// The remote's id of the account that submitted the video.
   public var owner: String {
     get {_owner ?? String()}
     set {_owner = newValue}
@@ -142,7 +142,7 @@ public nonisolated struct SubmissionObserved: Sendable {
   /// Clears the value of `channel`. Subsequent reads from it will return its default value.
   public mutating func clearChannel() {self._channel = nil}
 
-  /// The id of the `VideoSubmitted` that created it, if it was submitted here.
+  /// The id of the `VideoSubmitted` that created the submission, if the video was submitted here.
   public var postedAs: String {
     get {_postedAs ?? String()}
     set {_postedAs = newValue}
@@ -356,8 +356,8 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   /// Clears the value of `isBlocked`. Subsequent reads from it will return its default value.
   public mutating func clearIsBlocked() {_uniqueStorage()._isBlocked = nil}
 
-  /// The temporary id that the sender's device gave to the message; if this user sent it, the id of a
-  /// `ChatMessagePosted`.
+  /// The temporary id that the sender's device gave to the message. If this user sent the message, it is the id
+  /// of a `ChatMessagePosted`.
   public var tempID: String {
     get {_storage._tempID ?? String()}
     set {_uniqueStorage()._tempID = newValue}
@@ -367,7 +367,7 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   /// Clears the value of `tempID`. Subsequent reads from it will return its default value.
   public mutating func clearTempID() {_uniqueStorage()._tempID = nil}
 
-  /// The id of the `ChatMessagePosted` that created it, if it was posted here.
+  /// The id of the `ChatMessagePosted` that created the message, if it was posted here.
   public var postedAs: String {
     get {_storage._postedAs ?? String()}
     set {_uniqueStorage()._postedAs = newValue}
@@ -393,7 +393,7 @@ public nonisolated struct VideoOpened: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// The viewer: the remote's id of an account, or a device's name for its guests.
+  /// The viewer: the remote's id of an account or, for guests, the device's name.
   public var viewer: String = String()
 
   /// The globally unique name of the viewing, the same in each report of it.

@@ -118,8 +118,7 @@ public nonisolated struct ExtractionFailed: Sendable {
   fileprivate var _retryAfterSeconds: Double? = nil
 }
 
-/// A device started to play another video, or its position changed in another way than by normal playback: at the
-/// beginning, a pause, a jump or the end.
+/// A device switched to another video, or its playback started, paused, ended or jumped to another position.
 public nonisolated struct NowPlayingChanged: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -168,7 +167,7 @@ public nonisolated struct VideoQueued: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The queue's name; if empty, the account's only queue, which is `default`.
+  /// The queue's name; if empty, the name is `default`.
   public var queue: String = String()
 
   /// The video's key.
@@ -191,8 +190,8 @@ public nonisolated struct VideoQueuedNext: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// The video to play it after: the one that is playing. If absent or not in the queue, the queued video goes to
-  /// the front.
+  /// The video after which to play the queued video: the video that is playing now. If absent or not in the
+  /// queue, the queued video goes to the front.
   public var after: String {
     get {_after ?? String()}
     set {_after = newValue}
@@ -246,7 +245,7 @@ public nonisolated struct DownloadCompleted: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The device's name; if empty, the account's only device, which is `default`.
+  /// The device's name; if empty, the name is `default`.
   public var device: String = String()
 
   /// The video's key.

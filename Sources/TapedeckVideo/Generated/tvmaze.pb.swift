@@ -10,9 +10,9 @@
 
 /// Shows, episodes and casts, as reported by TVmaze.
 ///
-/// A field that the response omits is absent and changes nothing. A field that the response has as
-/// null, or as an empty list, is named in `cleared`, and its earlier value is removed. Volatile fields (`weight`,
-/// `_links`, `rating`) and derivable fields (`url`) are not recorded.
+/// A field that the response omits is absent and changes nothing. If a field is null or an empty list in the
+/// response, it is named in `cleared`, and its earlier value is removed. Volatile fields (`weight`, `_links`,
+/// `rating`) and derivable fields (`url`) are not recorded.
 
 public import SwiftProtobuf
 
@@ -125,7 +125,7 @@ public nonisolated struct TVmazeAirTimes: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The time of day in the channel's time zone, such as `22:00`; empty if there is none.
+  /// The time of day in the channel's time zone, such as `22:00`; empty if the show has no usual time.
   public var time: String {
     get {_time ?? String()}
     set {_time = newValue}
@@ -368,7 +368,7 @@ public nonisolated struct ShowObserved: @unchecked Sendable {
   /// Clears the value of `externals`. Subsequent reads from it will return its default value.
   public mutating func clearExternals() {_uniqueStorage()._externals = nil}
 
-  /// The JSON names of the fields that the response had as null or as an empty list, sorted.
+  /// The JSON names of the fields that were null or an empty list in the response, sorted.
   public var cleared: [String] {
     get {_storage._cleared}
     set {_uniqueStorage()._cleared = newValue}
@@ -423,7 +423,7 @@ public nonisolated struct EpisodeScheduled: Sendable {
   /// Clears the value of `season`. Subsequent reads from it will return its default value.
   public mutating func clearSeason() {self._season = nil}
 
-  /// The number in the season; null for specials.
+  /// The number in the season; absent for specials.
   public var number: Int32 {
     get {_number ?? 0}
     set {_number = newValue}
@@ -503,7 +503,7 @@ public nonisolated struct EpisodeScheduled: Sendable {
   /// Clears the value of `summary`. Subsequent reads from it will return its default value.
   public mutating func clearSummary() {self._summary = nil}
 
-  /// The JSON names of the fields that the response had as null, sorted.
+  /// The JSON names of the fields that were null in the response, sorted.
   public var cleared: [String] = []
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -636,8 +636,8 @@ public nonisolated struct CastObserved: Sendable {
   fileprivate var _showUpdated: Int64? = nil
 }
 
-/// TVmaze's complete listing for a day. Episodes that an earlier listing of the day had and this one
-/// lacks have been removed from it.
+/// TVmaze's complete listing for a day. Episodes of an earlier listing for the same day that are missing from
+/// this listing were removed from the listing.
 public nonisolated struct ScheduleListed: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

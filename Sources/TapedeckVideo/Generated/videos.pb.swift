@@ -11,8 +11,8 @@
 /// Videos: shares, extractions, comments, likes, lists and playback.
 ///
 /// Field numbers and names never change; `schema/tapedeck/video/v1.fields.txt` lists them all, and
-/// `tools/generate-schema --check` fails if one of its lines is changed or removed. A field is
-/// `optional` if "not given" differs from its default value.
+/// `tools/generate-schema --check` fails if one of its lines is changed or removed. A field is `optional` if its
+/// absence means something different from its default value.
 
 public import SwiftProtobuf
 
@@ -49,7 +49,7 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `title`. Subsequent reads from it will return its default value.
   public mutating func clearTitle() {self._title = nil}
 
-  /// The user who shared it.
+  /// The user who shared the video.
   public var sharer: String {
     get {_sharer ?? String()}
     set {_sharer = newValue}
@@ -59,7 +59,7 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `sharer`. Subsequent reads from it will return its default value.
   public mutating func clearSharer() {self._sharer = nil}
 
-  /// The network on which it was shared, such as `twitter`.
+  /// The network on which the video was shared, such as `twitter`.
   public var origin: String {
     get {_origin ?? String()}
     set {_origin = newValue}
@@ -69,7 +69,7 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `origin`. Subsequent reads from it will return its default value.
   public mutating func clearOrigin() {self._origin = nil}
 
-  /// The sharer's comment; an empty text means that there is no comment.
+  /// The sharer's comment; empty if there is no comment.
   public var comment: String {
     get {_comment ?? String()}
     set {_comment = newValue}
@@ -79,7 +79,7 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `comment`. Subsequent reads from it will return its default value.
   public mutating func clearComment() {self._comment = nil}
 
-  /// The time at which it was shared.
+  /// The time at which the video was shared.
   public var createdAt: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_createdAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_createdAt = newValue}
@@ -89,7 +89,7 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `createdAt`. Subsequent reads from it will return its default value.
   public mutating func clearCreatedAt() {self._createdAt = nil}
 
-  /// The time of the remote's last change to it: the version of this observation.
+  /// The time at which the remote last changed the broadcast: the version of this observation.
   public var updatedAt: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_updatedAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_updatedAt = newValue}
@@ -99,7 +99,7 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `updatedAt`. Subsequent reads from it will return its default value.
   public mutating func clearUpdatedAt() {self._updatedAt = nil}
 
-  /// Whether the account's owner likes it.
+  /// Whether the account's owner likes the video.
   public var liked: Bool {
     get {_liked ?? false}
     set {_liked = newValue}
@@ -109,7 +109,7 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `liked`. Subsequent reads from it will return its default value.
   public mutating func clearLiked() {self._liked = nil}
 
-  /// Whether the owner added it to the watch-later list.
+  /// Whether the account's owner added the video to the watch-later list.
   public var watchLater: Bool {
     get {_watchLater ?? false}
     set {_watchLater = newValue}
@@ -119,7 +119,7 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `watchLater`. Subsequent reads from it will return its default value.
   public mutating func clearWatchLater() {self._watchLater = nil}
 
-  /// Whether the owner has watched it.
+  /// Whether the account's owner has watched the video.
   public var watched: Bool {
     get {_watched ?? false}
     set {_watched = newValue}
@@ -307,7 +307,7 @@ public nonisolated struct LikeToggled: Sendable {
   /// Clears the value of `answer`. Subsequent reads from it will return its default value.
   public mutating func clearAnswer() {self._answer = nil}
 
-  /// Whether the user likes it; must be present.
+  /// Whether the user likes the video or the answer; must be present.
   public var isOn: Bool {
     get {_isOn ?? false}
     set {_isOn = newValue}
@@ -458,7 +458,7 @@ public nonisolated struct CommentObserved: Sendable {
   /// Clears the value of `createdAt`. Subsequent reads from it will return its default value.
   public mutating func clearCreatedAt() {self._createdAt = nil}
 
-  /// The id of the `CommentPosted` that created it, if it was posted here.
+  /// The id of the `CommentPosted` that created the comment, if it was posted here.
   public var postedAs: String {
     get {_postedAs ?? String()}
     set {_postedAs = newValue}
@@ -479,9 +479,9 @@ public nonisolated struct CommentObserved: Sendable {
   fileprivate var _postedAs: String? = nil
 }
 
-/// An observation of a frame: one copy of a video at a remote, for the connector of that remote. Comments and likes
-/// there belong to the frame, not to the video. Observations of one frame are merged field by field, as those of a
-/// broadcast are.
+/// An observation of a frame: one copy of a video at a remote. The connector for that remote uses it, because
+/// comments and likes there belong to the frame, not to the video. Observations of one frame are merged field by
+/// field, like observations of a broadcast.
 public nonisolated struct FrameObserved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -493,7 +493,7 @@ public nonisolated struct FrameObserved: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// The remote's id of the conversation about it.
+  /// The remote's id of the conversation about the frame.
   public var conversation: String {
     get {_conversation ?? String()}
     set {_conversation = newValue}
@@ -523,7 +523,7 @@ public nonisolated struct FrameObserved: Sendable {
   /// Clears the value of `title`. Subsequent reads from it will return its default value.
   public mutating func clearTitle() {self._title = nil}
 
-  /// Whether the account's owner likes it.
+  /// Whether the account's owner likes the frame.
   public var liked: Bool {
     get {_liked ?? false}
     set {_liked = newValue}
@@ -563,7 +563,7 @@ public nonisolated struct FrameObserved: Sendable {
   /// Clears the value of `firstUnplayableAt`. Subsequent reads from it will return its default value.
   public mutating func clearFirstUnplayableAt() {self._firstUnplayableAt = nil}
 
-  /// The time at which it was last reported as unplayable; the remote never resets either time.
+  /// The time at which the video was last reported as unplayable; the remote never resets either time.
   public var lastUnplayableAt: SwiftProtobuf.Google_Protobuf_Timestamp {
     get {_lastUnplayableAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
     set {_lastUnplayableAt = newValue}

@@ -43,9 +43,10 @@ struct Workload {
             firstWord: rest)
     }
 
-    /// Picks a video. Every octave of ranks has the same probability, which approximates Zipf's law
-    /// with an exponent of 1.
+    /// Picks a video.
     ///
+    /// Every octave of ranks has the same probability, which approximates Zipf's law with an
+    /// exponent of 1.
     /// Each video also gets one event of its own, in shuffled order.
     private func pickVideo(_ i: UInt64, _ random: UInt64) -> UInt64 {
         let count = UInt64(videos)
