@@ -184,7 +184,7 @@ import Testing
         #expect(try await chat(store).messages.map(\.text) == ["corrected", "m2"])
     }
 
-    @Test func pagesJoinWhileTheChatGrows() async throws {
+    @Test func pagesFitTogetherWhileTheChatGrows() async throws {
         let place = try TemporaryStore()
         let store = try await open(place)
         let count: Int64 = 3_000

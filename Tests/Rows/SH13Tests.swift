@@ -53,7 +53,7 @@ import Testing
         #expect(try await devices().map(\.video) == [nil, "vimeo:7"])
     }
 
-    @Test func estimatedPositionsEndWithTheVideo() async throws {
+    @Test func estimatedPositionsStopAtTheEndOfTheVideo() async throws {
         try await stage.progress("youtube:a", 10, of: 60)
         try await report("tv", "youtube:a", at: 50, isPlaying: true)
         stage.wait(3_600)

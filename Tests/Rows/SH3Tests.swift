@@ -40,7 +40,7 @@ import Testing
         ])
     }
 
-    @Test func failedChecksAreRetriedWithoutAVerdict() async throws {
+    @Test func failedChecksGiveNoVerdictAndAreRetried() async throws {
         try await share("youtube:a")
         #expect(try await entry("youtube:a").state == .unknown)
         #expect(try await list(.unknown) == ["youtube:a"])

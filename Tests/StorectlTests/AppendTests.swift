@@ -137,7 +137,7 @@ import Testing
         #expect(try payloads(other) == payloads(storectl))
     }
 
-    @Test func largeFilesKeepTheirOrder() throws {
+    @Test func eventsOfLargeFilesStayInOrder() throws {
         let storectl = try Storectl.empty()
         let report = try storectl.succeed(
             "append", "--file", "-", "--json", input: Samples.toggles(2_500)

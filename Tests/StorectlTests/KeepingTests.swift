@@ -152,7 +152,7 @@ import Testing
     }
 
     @Test(arguments: Damage.allCases)
-    func damageIsReportedAndNeverCrashes(_ how: Damage) throws {
+    func damageIsReportedAndNeverCausesACrash(_ how: Damage) throws {
         let storectl = try Storectl.demo()
         try damage(storectl, how)
         let run = try storectl.run("verify", "--json")
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func soundStoresAreIntact() throws {
+    @Test func undamagedStoresAreReportedAsIntact() throws {
         let report = try Storectl.demo().succeed("verify", "--json").document
         #expect(report["intact"] == .bool(true))
         #expect(report["events"]?.number == Double(Storectl.demoEvents))

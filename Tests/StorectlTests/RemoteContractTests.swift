@@ -94,7 +94,7 @@ import Testing
         #expect(try store.succeed("log", "--json").stdout == log)
     }
 
-    @Test func mistakesFailWithTheirCodes() throws {
+    @Test func invalidCommandsFailWithTheExpectedCodes() throws {
         let store = try Storectl.empty()
         try store.checkFails(
             "remote", "add", "home", "myspace", "http://127.0.0.1:1", code: "usage", exit: 64)

@@ -69,7 +69,7 @@ import Testing
     }
 
     /// The intent is this device's own and recent, so no other device can have begun its delivery.
-    @Test func intentsSyncedToAServerFirstAreDeliveredAtOnce() throws {
+    @Test func intentsAlreadySyncedToAServerAreDeliveredAtOnce() throws {
         let remote = try ShelbyProcess()
         let video = try #require(try remote.connectedStore().videos().last)
         let server = try ServeProcess()

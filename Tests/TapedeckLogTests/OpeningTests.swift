@@ -102,7 +102,7 @@ import Testing
         #expect(error?.code == .noStore)
     }
 
-    @Test func newerFormatIsRefusedWithItsNumber() throws {
+    @Test func newerFormatIsRefusedAndItsNumberIsReported() throws {
         let directory = try TemporaryDirectory()
         try directory.store().close()
         try Data(#"{"format":3,"store":"00"}"#.utf8)

@@ -7,7 +7,7 @@ import Testing
 
 /// Waiting for events, and the ways in which waiting ends.
 @Suite(.offTasks) struct SubscriptionWaitTests: SubscriptionSuite {
-    @Test func subscriptionWakesForEventsOfAnyProcess() async throws {
+    @Test func subscriptionWakesForEventsFromAnyProcess() async throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         let mails = try subscribe(log)

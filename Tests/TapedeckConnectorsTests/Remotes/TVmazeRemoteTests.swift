@@ -39,7 +39,7 @@ import Testing
         #expect(status.isUpToDate && !status.needsLogin && !status.hasLogin)
     }
 
-    @Test func eachCountryIsReadForItsOwnDays() throws {
+    @Test func eachCountryIsReadForTheDaysOfItsOwnWeek() throws {
         // It is Monday in Sydney, but Sunday in London and New York.
         let desk = try TVmazeDesk(["US", "GB", "AU"], at: "2019-07-07T20:00:00Z")
         try desk.device.sync()

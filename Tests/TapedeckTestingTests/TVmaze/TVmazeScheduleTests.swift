@@ -12,7 +12,7 @@ struct TVmazeScheduleTests {
         ["2012-05-28", "2012-05-29", "2012-05-30", "2012-05-31"]
         + (1...10).map { "2012-06-\($0 < 10 ? "0" : "")\($0)" }
 
-    @Test func scheduleOfADayListsEpisodesThatBeginOnIt() throws {
+    @Test func scheduleOfADayListsEpisodesThatBeginThatDay() throws {
         var caller = caller()
         var seen: Set<Int> = []
         for day in days {
