@@ -61,7 +61,7 @@ public enum CommandLineTool {
     }
 
     private static func parse(_ arguments: [String]) throws -> any ParsableCommand {
-        // If a command is unknown, the parser would show the help of its group instead of an error.
+        // For an unknown command, the parser would show its group's help instead of an error.
         if arguments.first == "help" { try checkCommand(arguments.drop { $0 == "help" }) }
         do {
             return try StorectlCommand.parseAsRoot(arguments)

@@ -42,7 +42,7 @@ public struct EventSubscription: AsyncSequence, Sendable {
     /// acknowledging an earlier event, changes nothing. Acknowledging an event before it is
     /// delivered skips all events up to it.
     ///
-    /// Costs a small write that does not wait for the disk. While the store is suspended, the
+    /// The cost is a small write that does not wait for the disk. While the store is suspended, the
     /// acknowledgement is kept in memory until the store resumes. Throws `StoreError`: `.notFound`
     /// (the event is no longer in the log, because the log was restored to an earlier state),
     /// `.closed`, `.busy` (another process subscribed under this name while the store was
@@ -95,19 +95,19 @@ extension TapedeckStore {
     /// - Parameters:
     ///   - name: The name, which consists of 1 to `EventLog.subscriptionNameCountMax` lowercase
     ///     letters, digits, dots, dashes and underscores. Only one subscriber at a time, in any
-    ///     process, can use it.
+    ///     process, can use the name.
     ///   - start: The starting position if the name is new.
     ///   - types: The event types to deliver; all if empty.
     ///   - tags: The tags to match; an event is delivered only if it has all of them.
     ///
-    /// The filter may differ from the last time. Events that did not match an earlier filter were
-    /// skipped and are not delivered later.
+    /// The filter may differ from the one used before. Events that did not match an earlier filter
+    /// were skipped and are not delivered later.
     ///
-    /// Costs a look-up for each origin, and a new file if the name is new. Delivering events from
-    /// far before the end of the log costs a look-up per matching event; near the end, it costs a
-    /// read of the new events. Throws `StoreError`: `.busy` (the subscription is already open),
-    /// `.usage` (the name is invalid), `.damaged` (the subscription's file is damaged),
-    /// `.readOnly`, `.closed`, `.diskFull`.
+    /// The cost is a look-up for each origin, and a new file if the name is new. Far from the end
+    /// of the log, delivery costs a look-up per matching event; near the end, it costs a read of
+    /// the new events. Throws `StoreError`: `.busy` (the subscription is already open), `.usage`
+    /// (the name is invalid), `.damaged` (the subscription's file is damaged), `.readOnly`,
+    /// `.closed`, `.diskFull`.
     public func subscribe(
         named name: String, from start: SubscriptionStart = .beginning, types: [EventType] = [],
         tags: [Tag] = []
@@ -123,7 +123,7 @@ extension TapedeckStore {
     /// Returns all subscriptions known to this store, ordered by name, whether or not they are
     /// open.
     ///
-    /// Costs a read of a small file per subscription.
+    /// The cost is a read of a small file per subscription.
     public func subscriptions() async throws(StoreError) -> [SubscriptionStatus] {
         let log = log
         return try await run { try log.subscriptionStatuses() }

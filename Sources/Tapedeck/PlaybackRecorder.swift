@@ -2,7 +2,7 @@ internal import TapedeckLog
 internal import TapedeckModel
 public import TapedeckVideo
 
-/// Accepts a report per second from a player and records only a few of them as events; see
+/// Accepts a report every second from a player and records only a few of them as events; see
 /// `PlaybackCoalescing`.
 ///
 /// ```swift
@@ -13,8 +13,8 @@ public import TapedeckVideo
 ///
 /// A held-back report is kept in a file in the store. It survives the end of the process, and is
 /// recorded with its original time when the recorder is opened again. It may be lost in a power
-/// failure. Lists show a report once it is recorded, which takes at most
-/// `PlaybackCoalescing.holdSecondsMax`.
+/// failure. Lists show a report once it is recorded, which happens after at most
+/// `PlaybackCoalescing.holdSecondsMax` seconds.
 ///
 /// Use one recorder per player; reports are recorded in the order of the calls.
 public actor PlaybackRecorder {
@@ -34,7 +34,7 @@ public actor PlaybackRecorder {
         self.coalescing = coalescing
     }
 
-    /// Opens the recorder of a player, and records the report that an earlier process held back.
+    /// Opens the recorder for a player, and records the report that an earlier process held back.
     ///
     /// - Parameters:
     ///   - store: The store that receives the events.
@@ -43,8 +43,8 @@ public actor PlaybackRecorder {
     ///   - holdSecondsMax: The longest time, in seconds, for which a report is held back.
     ///
     /// Throws `StoreError`: `.busy` (the player already has a recorder, here or in another
-    /// process), `.usage` (the name is invalid), `.damaged` (the held-back report is damaged),
-    /// and the errors of an append.
+    /// process), `.usage` (the name is invalid), `.damaged` (the held-back report is damaged), and
+    /// the same errors as an append.
     public static func open(
         _ store: TapedeckStore, player: String = "player",
         holdSecondsMax: Double = PlaybackCoalescing.holdSecondsMax
@@ -62,13 +62,13 @@ public actor PlaybackRecorder {
 
     /// Accepts the player's next report.
     ///
-    /// Costs a small write to a file, or an append, which waits for the disk, if the report changes
-    /// a list. Throws `StoreError` for an invalid report, and the errors of an append; the next
-    /// call retries events that could not be recorded.
+    /// The cost is a small write to a file; if the report changes a list, it is an append instead,
+    /// which waits for the disk. Throws `StoreError` for an invalid report, and the same errors as
+    /// an append; the next call retries events that could not be recorded.
     ///
     /// - Parameters:
     ///   - report: The player's report.
-    ///   - atMilliseconds: The time of the report, in Unix milliseconds; nil for now.
+    ///   - atMilliseconds: The time of the report, in Unix milliseconds; nil for the current time.
     public func report(
         _ report: PlaybackProgressed, atMilliseconds: UInt64? = nil
     ) async throws(StoreError) {

@@ -17,7 +17,7 @@ extension TapedeckStore {
     ///
     /// - Parameter progress: Called with the progress, on the thread that does the work.
     ///
-    /// Costs a read of the events recorded since the last compaction. Throws `StoreError`:
+    /// The cost is one read of the events recorded since the last compaction. Throws `StoreError`:
     /// `.readOnly`, `.diskFull`, `.damaged`, `.closed`.
     @discardableResult
     public func compact(

@@ -18,9 +18,9 @@ extension TapedeckStore {
     ///
     /// If an event that affects the state is recorded in between, by this process, another process
     /// or a sync, the state is read and `decision` runs again. Such an event has the tag `key` and
-    /// one of the projection's types, or is a receipt of such an event. So if several callers take
-    /// the last seat of this store, only one gets it. Other devices decide in their own stores.
-    /// Their events arrive by sync, and the fold must resolve conflicts.
+    /// one of the projection's types, or is a receipt for such an event. So if several callers try
+    /// to take the last seat in this store, only one gets it. Other devices decide in their own
+    /// stores. Their events arrive by sync, and the fold must resolve conflicts.
     ///
     /// - Parameters:
     ///   - projection: A projection with which the store was opened.
@@ -31,15 +31,15 @@ extension TapedeckStore {
     ///     effects.
     /// - Returns: The recorded events; nil if there were none.
     ///
-    /// Costs a query and a durable append per attempt. Within this process, decisions on the same
-    /// key of the same projection run one after another, so they do not conflict; decisions on
+    /// The cost is a query and a durable append per attempt. Within this process, decisions on the
+    /// same key of the same projection run one after another, so they do not conflict; decisions on
     /// different keys share commits.
     ///
     /// If `decision` throws, rethrows its error unchanged and records nothing. Also throws
     /// `StoreError`: `.conditionFailed` (conflicts in all `attemptsMax` attempts), `.frozen` (the
     /// key's fold rejected an event), `.notFound` (the store does not have the projection), and the
-    /// errors of `append` and `query`. Throws `CancellationError` if the task is cancelled between
-    /// two attempts.
+    /// same errors as `append` and `query`. Throws `CancellationError` if the task is cancelled
+    /// between two attempts.
     @discardableResult
     public func decide<P: Projection>(
         _ projection: P, key: Tag, attemptsMax: Int = decisionAttemptsMax,
@@ -55,10 +55,10 @@ extension TapedeckStore {
     /// changed.
     ///
     /// This method works like `decide(_:key:attemptsMax:_:)`, but for decisions that depend on
-    /// several keys or projections. The store tracks what `decision` reads: a state or an item
-    /// counts as its key, and rows count as all keys of their projection, so a decision that reads
-    /// rows conflicts with every event of the projection's types. For a frozen key, `decision`
-    /// reads the rows of its last state.
+    /// several keys or projections. The store tracks what `decision` reads. Reading a state or an
+    /// item counts as reading its key, and reading rows counts as reading all keys of their
+    /// projection, so a decision that reads rows conflicts with every event of the projection's
+    /// types. For a frozen key, `decision` reads the rows of its last state.
     ///
     /// - Parameters:
     ///   - names: The projections that `decision` reads; nil for all.

@@ -15,8 +15,8 @@ public import TapedeckVideo
 /// store.close()
 /// ```
 ///
-/// `StoreRemotes`, in the product `TapedeckConnectors`, syncs with remote systems. The store must
-/// then be opened with the projections of the connectors, too:
+/// `StoreRemotes`, in the product `TapedeckConnectors`, syncs with remote systems. To use it, open
+/// the store with the projections of the connectors, too:
 ///
 /// ```swift
 /// let store = try TapedeckStore.open(
@@ -88,8 +88,8 @@ public final class TapedeckStore: Sendable {
 
     /// Opens the store in a local directory.
     ///
-    /// Throws `StoreError`: `.usage` (the URL is not a file URL), and the errors of `open` with a
-    /// path.
+    /// Throws `StoreError`: `.usage` (the URL is not a file URL), and the same errors as `open`
+    /// with a path.
     public static func open(
         _ directory: URL, creating: Bool = true,
         projections: [any Projection] = VideoProjections.standard.all,
@@ -111,10 +111,11 @@ public final class TapedeckStore: Sendable {
     ///
     /// - Parameters:
     ///   - events: The events, in the order in which they happened.
-    ///   - atMilliseconds: The time at which they happened, in Unix milliseconds; nil for now.
+    ///   - atMilliseconds: The time at which they happened, in Unix milliseconds; nil for the
+    ///     current time.
     ///   - condition: A condition that must hold for the events to be recorded; nil for none.
     ///
-    /// Throws `StoreError`: the errors of invalid events, `.conditionFailed`, `.diskFull`,
+    /// Throws `StoreError`: the errors for invalid events, `.conditionFailed`, `.diskFull`,
     /// `.closed`.
     @discardableResult
     public func append(
@@ -171,7 +172,7 @@ public final class TapedeckStore: Sendable {
     /// Reads projections as of a point in the log; see `ProjectionRunner.read(_:asOf:)`.
     ///
     /// Reading a key costs a look-up for each of its events; reading a long list costs a rebuild of
-    /// its projection. Throws the errors of `query`.
+    /// its projection. Throws the same errors as `query`.
     public func query<R: Sendable>(
         _ names: [String]? = nil, asOf point: HistoryPoint,
         _ body: @escaping @Sendable (Views) throws -> R
@@ -186,7 +187,7 @@ public final class TapedeckStore: Sendable {
     /// - Parameters:
     ///   - projection: The name of the projection, such as `watch-later`.
     ///   - key: The key, such as a video's tag.
-    ///   - point: The point in the log; nil for now.
+    ///   - point: The point in the log; nil for its current end.
     ///   - excluded: The events to ignore, as if they had not happened.
     ///
     /// Throws `StoreError`: `.notFound` (the projection or an event does not exist), `.usage` (the
@@ -255,7 +256,7 @@ public final class TapedeckStore: Sendable {
         }
     }
 
-    /// Returns the network state last set; `.online` by default.
+    /// Returns the network state that was set last; `.online` by default.
     public func network() async throws(StoreError) -> NetworkState {
         let log = log
         return try await run { try NetworkState.current(in: log) }
@@ -263,8 +264,8 @@ public final class TapedeckStore: Sendable {
 
     /// Sets the state of this device's network; see `NetworkState`.
     ///
-    /// Every sync of the store, in any process, adapts to it within seconds. Costs a commit. Throws
-    /// `StoreError`: `.readOnly`, `.diskFull`, `.closed`.
+    /// Every sync of the store, in any process, adapts to it within seconds. The cost is a commit.
+    /// Throws `StoreError`: `.readOnly`, `.diskFull`, `.closed`.
     public func setNetwork(_ state: NetworkState) async throws(StoreError) {
         let log = log
         try await run { try state.set(in: log) }

@@ -2,7 +2,7 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// The facts about an account that the responses to a login contain.
+/// The facts about an account, as found in the responses to a login.
 ///
 /// Unreadable fields are skipped, so they do not fail the login.
 struct AccountSighting {

@@ -77,9 +77,9 @@ public struct IngestResource: Sendable {
     ///     `needsVideo`.
     ///   - list: The name of the list that a Shelby dashboard or roll represents, as in
     ///     `VideoGroup`; nil for the user's stream, or for the roll whose id is in the response.
-    ///   - listing: If `isListing`, the request to which this is the complete response. Episodes
-    ///     that were listed in an earlier response to the same request but are missing from this
-    ///     response are cancelled. If nil, nothing is cancelled.
+    ///   - listing: If `isListing`, the request to which the document is the complete response.
+    ///     Episodes that were listed in an earlier response to the same request but are missing
+    ///     from this response are cancelled. If nil, nothing is cancelled.
     ///   - observedAt: The time of the response in Unix milliseconds, for example from its `Date`
     ///     header; nil if unknown.
     ///
@@ -140,8 +140,8 @@ public struct IngestResource: Sendable {
 public struct ListingRequest: Hashable, Sendable {
     /// The day, in the format `YYYY-MM-DD`.
     public let date: String
-    /// The country's code; nil for the United States, or for all countries in a list of web
-    /// channels.
+    /// The country's code; nil means the United States for `/schedule`, and all countries for
+    /// `/schedule/web`.
     public let country: String?
 
     /// Creates a request.
@@ -169,7 +169,7 @@ struct IngestContext: Sendable {
     var video: String?
     /// The name of the list that the response represents.
     var list: String?
-    /// The request to which this is the complete response.
+    /// The request to which the document is the complete response.
     var listing: ListingRequest?
     /// The time of the response, in Unix milliseconds.
     var observedAt: Int64?

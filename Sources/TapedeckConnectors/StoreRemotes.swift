@@ -72,9 +72,9 @@ public struct StoreRemotes: Sendable {
     /// Connects the store to an account on a remote system, for all of the user's devices.
     ///
     /// A store holds one account per system. Adding the same name again changes the remote's
-    /// address and parts; a new address deletes this device's login. Any such change signs the user
-    /// out. Throws `SyncError` with `.usage`, or with `.conditionFailed` if the store already has a
-    /// remote with the same system or the same name.
+    /// address and parts, which signs the user out; a new address also deletes this device's login.
+    /// Throws `SyncError` with `.usage`, or with `.conditionFailed` if the store already has
+    /// another remote of the same system, or a remote of another system with the same name.
     ///
     /// - Parameter parts: The parts of the system to read: for TVmaze, these are schedules such as
     ///   `US`, `web` and `web-DE`, by default `US`. Other systems have no parts.
@@ -240,7 +240,7 @@ public struct StoreRemotes: Sendable {
                 try await signIn(account, at: remote)
                 try logins.write(
                     RemoteLogin(secrets: secrets, account: account), for: remote)
-                // End the remote's wait, because the remote may have been waiting for this login.
+                // The sync may have been waiting for this login, so end its wait.
                 try await offThread {
                     var row = try RemoteRow.named(remote.name, in: log)
                     row.wait = nil
@@ -440,7 +440,7 @@ public struct StoreRemotes: Sendable {
         try superseding(event, besides: deliveries)
     }
 
-    /// Returns the remotes that already show an automatic consequence of an event.
+    /// Returns the remotes that already show what follows automatically from an event.
     ///
     /// - Parameter deliveries: The deliveries of the event, from `deliveries(of:)`.
     @available(*, noasync)
@@ -522,7 +522,7 @@ public struct StoreRemotes: Sendable {
             blobs: BlobStore(store: log.directory.path))
     }
 
-    /// Runs a blocking closure off the threads of Swift concurrency.
+    /// Runs a blocking closure outside the threads of Swift concurrency.
     func offThread<R: Sendable>(
         _ body: @escaping @Sendable () throws -> R
     ) async throws -> R {
@@ -569,7 +569,7 @@ public struct RemoteStatus: Sendable {
     public var needsLogin: Bool
     /// The time of the remote's last response, in Unix milliseconds; nil if it has never responded.
     public var contactedAt: UInt64?
-    /// The time of the last complete read, in Unix milliseconds; nil if there was none.
+    /// The time of the last complete read, in Unix milliseconds; nil if there has been none.
     public var readAt: UInt64?
     /// The reason why the sync is waiting or ended early; nil if there is none.
     public var reason: ErrorCode?

@@ -133,8 +133,8 @@ package final class Environment: Sendable {
 
     /// Opens a table; call this once at the start, before any other transaction.
     ///
-    /// An existing file must contain its tables. If a table is missing, its name was damaged, and
-    /// an empty table in its place would silently return wrong results.
+    /// An existing file must contain its tables. If a table is missing, its name must have been
+    /// damaged, and an empty table in its place would silently return wrong results.
     ///
     /// - Parameter creates: Whether to create a missing table; if nil, `Options.creates` decides.
     package func openTable(
@@ -226,7 +226,7 @@ package final class Environment: Sendable {
                 try transaction.commit()
                 return result
             } catch let error as LMDBError where error.kind == .mapFull {
-                // The transaction has ended, in `deinit` or in the failed commit.
+                // The transaction has already ended, in `deinit` or in the failed commit.
             }
             gate.leave()
             entered = false

@@ -8,7 +8,7 @@ internal import Synchronization
 /// was waiting for the lock of a removed file starts again with the file that is now at the path.
 package final class FileLock: Sendable {
     package enum Mode: Sendable {
-        /// The lock is shared with other holders in this mode.
+        /// In this mode, several holders share the lock.
         case shared
         case alone
     }
@@ -58,7 +58,7 @@ package final class FileLock: Sendable {
     /// - Parameter note: The activity of the new holder, such as "is restoring it". The error
     ///   thrown to a waiter that times out includes it.
     ///
-    /// Throws `LMDBError`: the errors of `take`, and `.busy` with the holder's activity.
+    /// Throws `LMDBError`: the same errors as `take`, and `.busy` with the holder's activity.
     package static func wait(
         for path: String, _ mode: Mode, creates: Bool = true, atMost limit: Duration, note: String
     ) throws(LMDBError) -> FileLock {

@@ -49,9 +49,9 @@ package enum Folder {
     /// Syncs the entries of all folders above a folder, up to its mount point, so that the folder
     /// itself survives a power failure.
     ///
-    /// An error is thrown only if this process created an entry in the folder that cannot be
-    /// synced. This process may have no access to the other folders, and the processes that created
-    /// their entries have synced them.
+    /// An error is thrown only if a folder in which this process created an entry cannot be synced.
+    /// This process may have no access to the other folders, and the processes that created their
+    /// entries have synced them.
     ///
     /// - Parameter made: The folders that this process created.
     package static func synchronizeAbove(

@@ -176,7 +176,8 @@ extension ReadTransaction {
 
     /// Runs `body` with read-ahead, to read most of a file that is otherwise read at random.
     ///
-    /// - Parameter table: Any table with entries; if it is empty, `body` runs without read-ahead.
+    /// - Parameter table: Any table with entries; if the table is empty, `body` runs without
+    ///   read-ahead.
     package func readingAhead<R>(_ table: Table, _ body: () throws -> R) throws -> R {
         guard let map = try leafMap(table) else { return try body() }
         map.advise(inOrder: true)

@@ -299,7 +299,7 @@ final class PageWalk {
             free(list, page)
         case (NodeFlags.subData, .tables):
             guard node.dataCount == PageFile.Tree.byteCount else {
-                return report.add(page, "the root of a table has \(node.dataCount) bytes")
+                return report.add(page, "the root of a table is \(node.dataCount) bytes long")
             }
             tally.tables.append(
                 (
@@ -405,8 +405,8 @@ final class PageWalk {
     /// Marks the leaves below a branch as reached without reading them, and returns the number of
     /// leaves marked.
     ///
-    /// Most pages of a large file are leaves, so this does for many pages at once what `claim` does
-    /// for one.
+    /// Most pages of a large file are leaves, so this method does for many pages at once what
+    /// `claim` does for one.
     private func claimLeaves(_ nodes: [Node], from parent: UInt64, _ name: String) -> UInt64 {
         let end = min(meta.lastPage + 1, filePages)
         let taken = reached.withUnsafeMutableBufferPointer { reached in

@@ -64,7 +64,7 @@ extension [UInt8] {
         return true
     }
 
-    /// Appends the record of an event given as canonical bytes.
+    /// Appends the record of an event, which is read from its canonical bytes.
     mutating func appendRecord(
         _ event: CanonicalView, as identity: RecordIdentity, chain: HashChain?
     ) {

@@ -3,9 +3,9 @@ internal import TapedeckModel
 
 /// The rows of `meta` that record compactions.
 enum CompactionRow {
-    /// The key of the number of compactions.
+    /// The key of the row with the number of compactions.
     ///
-    /// With an origin's number appended, it is the key of that origin's progress.
+    /// With an origin's number appended, it is the key of the row with that origin's progress.
     private static let key = Array("b".utf8)
 
     private static func key(of origin: UInt32) -> [UInt8] {

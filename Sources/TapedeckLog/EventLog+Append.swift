@@ -110,7 +110,7 @@ extension EventLog {
                 throw LogError(
                     .invalidType,
                     "\"\(event.type.name.prefix(40))\" is not a valid event type name",
-                    hint: "use letters, digits, dots and underscores, such as WatchLaterToggled")
+                    hint: "use letters, digits, dots and underscores, as in WatchLaterToggled")
             }
             guard event.atMilliseconds.map({ $0 <= Stamp.millisecondsMax }) ?? true else {
                 throw LogError(
@@ -124,9 +124,9 @@ extension EventLog {
     /// Commits the `.buffered` appends that this process made before the call, so that readers see
     /// them.
     ///
-    /// The cost is a commit if there are such appends; otherwise there is none. A call on the
-    /// writer's queue, such as from a commit observer, returns at once, and the caller then reads
-    /// only events that are on disk.
+    /// The cost is a commit if there are such appends; otherwise the call costs nothing. On the
+    /// writer's queue, for example in a commit observer, a call returns at once, and the caller
+    /// then reads only events that are on disk.
     package func settleBuffered() {
         queue.settleBuffered { self.drain() }
     }
@@ -135,8 +135,8 @@ extension EventLog {
 
     /// Commits pending requests until there are none.
     ///
-    /// - Parameter isHere: Whether this runs on a caller's thread. Such a thread should not do the
-    ///   work of other callers, so requests that arrive after its own commit are left to the
+    /// - Parameter isHere: Whether this runs on a caller's thread. A caller's thread should not do
+    ///   the work of other callers, so requests that arrive after its own commit are left to the
     ///   writer's queue.
     func drain(isHere: Bool = false) {
         while let requests = queue.take(
@@ -472,7 +472,8 @@ final class AppendQueue: @unchecked Sendable {
         }
     }
 
-    /// Claims indexing until `endIndexing`; returns true for one caller at a time.
+    /// Claims the indexing work until `endIndexing` is called; returns true for one caller at a
+    /// time.
     func beginIndexing() -> Bool {
         condition.lock()
         defer { condition.unlock() }

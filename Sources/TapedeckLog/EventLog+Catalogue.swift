@@ -37,7 +37,7 @@ extension EventLog {
         return try undamaged { try transaction.meta(tables, key) }.flatMap(EventLog.entry)
     }
 
-    /// Returns the value of a row that can be rebuilt, or nil if it is damaged.
+    /// Returns the value of a row that can be rebuilt, or nil if the row is damaged.
     private func undamaged<Value>(_ read: () throws -> Value?) throws -> Value? {
         do {
             return try read()

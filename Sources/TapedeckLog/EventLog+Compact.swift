@@ -26,7 +26,7 @@ extension EventLog {
     ///   - blockCount: The number of sequences per block, which must never change for a store.
     /// - Returns: The result, and whether all blocks have been examined.
     ///
-    /// The cost is a read of each event not examined yet, and a commit for each block with
+    /// The cost is a read of each event not yet examined, and a commit for each block with
     /// superseded events. Throws `LogError`: `.readOnly`, `.diskFull`, `.closed`, `.damaged`.
     @available(*, noasync)
     package func compact(

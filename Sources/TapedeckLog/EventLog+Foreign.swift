@@ -59,7 +59,7 @@ extension EventLog {
     ///
     /// Throws `LogError`: `.fork` (an event is recorded here with different content), `.gap` (an
     /// event does not follow the last one of its origin), `.notFound` (a receipt for an event that
-    /// is not recorded), `.damaged` (invalid bytes of an event), and the errors of a durable
+    /// is not recorded), `.damaged` (invalid bytes of an event), and the same errors as a durable
     /// append.
     @available(*, noasync)
     package func record(

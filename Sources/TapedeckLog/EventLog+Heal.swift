@@ -14,15 +14,15 @@ extension EventLog {
     /// The maximum number of events to reissue.
     package static let reissuedEventsMax = 1 << 20
 
-    /// Voids an origin's history from an event on, and reissues its events; the changes are on disk
-    /// on return.
+    /// Voids an origin's history from an event on, and reissues the voided events; the changes are
+    /// on disk when this method returns.
     ///
     /// The rows of sync engines are removed, so that every server's log is read again from the
     /// start. The servers' receipts for these ids were applied to events that no longer have them.
     ///
     /// - Returns: The number of reissued events; 0 if the event is not recorded here.
     ///
-    /// Throws `LogError`: `.tooLarge`, and the errors of a durable append.
+    /// Throws `LogError`: `.tooLarge`, and the same errors as a durable append.
     @available(*, noasync)
     @discardableResult
     package func heal(from event: EventID) throws(LogError) -> UInt64 {

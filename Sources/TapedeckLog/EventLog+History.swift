@@ -156,8 +156,9 @@ extension EventLog {
         return found
     }
 
-    /// Returns the position of an origin's last event up to a position, after which the origin has
-    /// more events; 0 if there is no such event.
+    /// Returns the position of an origin's last event at or before a position; 0 if there is none.
+    ///
+    /// The origin must have more events after that position.
     private func lastPosition(
         of origin: UInt32, _ row: OriginRow, through position: UInt64,
         _ transaction: borrowing some Readable & ~Copyable

@@ -36,8 +36,8 @@ extension EventLog {
     /// used.
     static let eventsPerImportRunMax: UInt64 = 4 << 20
 
-    /// Records the events and receipts of an export that are not recorded yet; they are on disk on
-    /// return.
+    /// Records the events and receipts of an export that are not recorded yet; they are on disk
+    /// when this method returns.
     ///
     /// Throws `LogError`: `.damaged` (with the offset in the file; nothing was recorded),
     /// `.newerFormat`, `.fork` (an event is recorded here with different content; nothing was

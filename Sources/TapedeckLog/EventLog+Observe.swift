@@ -19,7 +19,7 @@ extension EventLog {
     ///
     /// - Parameter rowsFor: Returns additional rows, given the recorded events.
     ///
-    /// Throws the errors of a durable append.
+    /// Throws the same errors as a durable append.
     @available(*, noasync)
     @discardableResult
     package func record(

@@ -313,8 +313,8 @@ extension EventLog {
         }
     }
 
-    /// Returns the position of an event or of the range stub that covers it; nil if it is not
-    /// recorded.
+    /// Returns the position of an event or of the range stub that covers it; nil if the event is
+    /// not recorded.
     package func position(
         of id: EventID, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt64? {
@@ -326,8 +326,8 @@ extension EventLog {
         return try position(of: id.sequence, ordinal, row, transaction)
     }
 
-    /// Returns the position of an event in a state, or of its range stub; nil if it is not
-    /// recorded.
+    /// Returns the position that an event, or its range stub, has in a state; nil if the event is
+    /// not recorded.
     func position(
         of id: EventID, in state: LogState, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt64? {

@@ -21,7 +21,7 @@ extension EventLog {
     /// - Returns: The number of receipts that had an effect.
     ///
     /// Throws `LogError`: `.notFound` (an event is not recorded here; nothing was done),
-    /// `.tooLarge`, and the errors of a durable append.
+    /// `.tooLarge`, and the same errors as a durable append.
     @available(*, noasync)
     @discardableResult
     public func recordReceipts(_ receipts: [Receipt]) throws(LogError) -> Int {
@@ -75,8 +75,8 @@ extension EventLog {
         return changed
     }
 
-    /// Returns the position for the receipts of an event; nil if the event was compacted, unless it
-    /// is the last one of its range.
+    /// Returns the position for the receipts of an event; nil if the event was compacted and is not
+    /// the last one of its range.
     func placeOfReceipts(
         of event: EventID, _ state: LogState, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt64? {
@@ -155,7 +155,7 @@ extension EventLog {
     /// Returns the overrides changed after `changedAfter`, with their current values, in the order
     /// of their changes.
     ///
-    /// The next call continues after `last`. This is the number of the last change or, if `limit`
+    /// The next call continues after `last`, which is the number of the last change or, if `limit`
     /// was reached first, of the last returned change.
     package func overrides(
         _ transaction: borrowing some Readable & ~Copyable, changedAfter: UInt64, limit: Int = .max

@@ -70,7 +70,7 @@ extension EventLog {
         return standing
     }
 
-    /// Returns whether another event with the content of a reissue counts instead of it.
+    /// Returns whether another event with the content of a reissue counts instead of the reissue.
     private func isSaidElsewhere(
         _ record: RecordView, as id: EventID, _ state: LogState,
         _ transaction: borrowing some Readable & ~Copyable

@@ -47,7 +47,7 @@ extension EventLog {
     /// included.
     ///
     /// Throws `LogError`: `.damaged` with the position of the first damaged event, and the errors
-    /// of `body`, wrapped.
+    /// thrown by `body`, wrapped.
     @available(*, noasync)
     public func scan(
         after position: LogPosition = .start, _ body: (borrowing ScannedEvent) throws -> Void

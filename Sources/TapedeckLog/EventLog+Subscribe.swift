@@ -7,7 +7,7 @@ public import TapedeckModel
 public enum SubscriptionStart: Sendable {
     /// At the first event in the log.
     case beginning
-    /// After the event that is last in the log at the time of subscribing.
+    /// After the last event in the log at the time of subscribing.
     case now
 }
 

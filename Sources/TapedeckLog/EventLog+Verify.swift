@@ -14,11 +14,12 @@ internal import TapedeckModel
 /// Memory use is bounded: the index is compared by sums over buckets of terms, and only buckets
 /// that differ are compared term by term.
 extension EventLog {
-    /// The maximum number of events that are looked up by id; in a longer log, about this many
-    /// events are sampled.
+    /// The maximum number of events that are looked up by id; in a log with more events, about this
+    /// many are sampled.
     static let verifyLookupsMax: UInt64 = 1 << 20
 
-    /// The maximum number of tail terms to look up, and the maximum number per transaction.
+    /// The maximum number of terms of unindexed events to look up, and the maximum number per
+    /// transaction.
     static let verifyTailTermsMax = 1 << 14
     static let verifyTailTermsPerTransactionMax = 1 << 10
 
@@ -221,7 +222,7 @@ struct Verification {
         guard let sealed = try transaction.get(log.tables.meta, MetaKey.format) else {
             return report.add(.meta, "row f of the log's meta table is missing")
         }
-        // A damaged row was already reported above.
+        // A damaged row has already been reported above.
         guard let bytes = MetaKey.format.withUnsafeBytes({ SealedValue.open(sealed, key: $0) })
         else { return }
         var reader = ByteReader(bytes)

@@ -7,8 +7,8 @@ extension EventLog {
     /// Use this for writes other than appends: receipts, imports, cursors. `body` may run more than
     /// once (see `Environment.write`), so it must not change anything outside the transaction.
     ///
-    /// Throws `LogError`: `.closed`, `.mustReopen`, `.diskFull`, `.readOnly`, and the errors of
-    /// `body`.
+    /// Throws `LogError`: `.closed`, `.mustReopen`, `.diskFull`, `.readOnly`, and the errors thrown
+    /// by `body`.
     @available(*, noasync)
     package func write<R>(_ body: (borrowing WriteTransaction) throws -> R) throws(LogError) -> R {
         try queue.beginDirectWrite()

@@ -6,8 +6,8 @@ internal import Synchronization
 /// The append-only log of a store, from which all other state is derived.
 ///
 /// Invariants:
-/// 1. Positions start at 1 and have no gaps, and neither do the sequences of each origin. Both are
-///    assigned inside the committing transaction. Range stubs fill the gaps left by compacted
+/// 1. Positions start at 1 and have no gaps; the same is true of the sequences of each origin. Both
+///    are assigned inside the committing transaction. Range stubs fill the gaps left by compacted
 ///    events.
 /// 2. The events of an origin are stored in the order of their sequences.
 /// 3. A recorded event never changes. Its record has a CRC-32C of all its bytes, and the last
@@ -16,7 +16,8 @@ internal import Synchronization
 /// 5. Indexes may lag behind the log (`IndexCatalogue`); readers of an index also search the events
 ///    that it does not cover yet.
 ///
-/// A process can open a store only once; several processes can share it.
+/// A process can open a store only once, but several processes can have the store open at the same
+/// time.
 public final class EventLog: Sendable {
     /// The settings of an open log.
     public struct Options: Sendable {
@@ -29,9 +30,9 @@ public final class EventLog: Sendable {
         public var isReadOnly: Bool
         /// The number of unindexed events above which they are indexed in the background.
         public var unindexedEventsMax: UInt64
-        /// The clock, in milliseconds since 1970, which tests and simulators replace.
+        /// The clock, in milliseconds since 1970; tests and simulators replace it.
         public var now: @Sendable () -> UInt64
-        /// The source of new ids, which simulators replace.
+        /// The source of new ids; simulators replace it.
         package var randomID: @Sendable () -> OriginID = { .random() }
 
         /// Creates options; the defaults suit an app.
@@ -102,7 +103,8 @@ public final class EventLog: Sendable {
     /// fails. If several processes create a store there at once, only one succeeds.
     ///
     /// Throws `LogError`: `.storeExists` if there is a store already, `.busy` if another process
-    /// has been creating or erasing a store there for a minute, and the errors of opening a store.
+    /// has been creating or erasing a store there for a minute, and the errors that opening a store
+    /// can throw.
     public static func create(
         _ directory: String, options: Options = Options()
     ) throws(LogError) -> EventLog {
@@ -180,7 +182,7 @@ public final class EventLog: Sendable {
     }
 
     deinit {
-        // Background work holds a reference to the log, so none is running. Waiting for the
+        // Background work holds a reference to the log, so no such work is running. Waiting for the
         // maintenance queue here could deadlock, because this may run at the end of a block on that
         // queue.
         if queue.close() { release() }
@@ -234,8 +236,8 @@ public final class EventLog: Sendable {
 
     /// Reads `meta` again if another process has added events.
     func refreshState() throws(LogError) {
-        // The head is read before the transaction begins. It is committed, so the transaction sees
-        // it unless the file was restored to an earlier state.
+        // The head is read before the transaction begins. That head is committed, so the
+        // transaction sees it unless the file has been restored to an earlier state.
         let known = state.withLock(\.head)
         let fresh = try read { transaction -> LogState? in
             let head = try self.lastPosition(transaction)
@@ -271,7 +273,7 @@ public final class EventLog: Sendable {
         observers.withLock { _ = $0.removeValue(forKey: number) }
     }
 
-    /// The number of dead processes' readers that were cleared since the log was opened.
+    /// The number of dead processes' readers that have been cleared since the log was opened.
     ///
     /// Such a reader keeps the file from reusing its free pages.
     public var staleReadersCleared: Int { environment.staleReadersCleared }
@@ -308,7 +310,7 @@ final class OpenStores: Sendable {
 
         /// Lets other callers open the store.
         ///
-        /// Only the first call has an effect, because a log opened later may have the same name.
+        /// Later calls have no effect, because a log opened in the meantime may have the same name.
         func leave() {
             guard isIn.exchange(false, ordering: .acquiringAndReleasing) else { return }
             OpenStores.shared.names.withLock { _ = $0.remove(name) }
@@ -335,8 +337,9 @@ struct StoreIdentity {
 
     /// Reads the identity of the store.
     ///
-    /// If a store is opened in a different place (another machine or file) than before, it was
-    /// copied or restored. It then gets a new origin, so that it cannot fork the original store.
+    /// If a store is opened in a different place (another machine or another file) than before, it
+    /// has been copied or restored. The store then gets a new origin, so that it cannot fork the
+    /// original store.
     static func settle(
         _ environment: Environment, _ tables: LogTables, _ place: StoreDirectory,
         _ options: EventLog.Options
@@ -371,7 +374,8 @@ struct StoreIdentity {
         try read(transaction, tables)?.identity.store
     }
 
-    /// Makes the store use this origin from the next event on; the store's clock continues.
+    /// Makes the store use this origin from the next event on; the store's clock continues from its
+    /// last stamp.
     func become(
         _ transaction: borrowing WriteTransaction, _ tables: LogTables, from former: OriginID?,
         mark: [UInt8]
@@ -421,8 +425,8 @@ struct StoreIdentity {
     /// Makes the next opening assign a new origin, regardless of the location, and returns the
     /// store's id and format.
     ///
-    /// This is necessary because a copy of a log may happen to get the file number that is in the
-    /// mark.
+    /// This is necessary because a copy of a log may happen to get the same file number as the
+    /// original.
     static func forgetPlace(
         _ transaction: borrowing WriteTransaction, _ tables: LogTables
     ) throws -> (store: OriginID, format: Int) {

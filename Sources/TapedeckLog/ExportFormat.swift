@@ -19,12 +19,13 @@ enum ExportFormat {
 
     static let blockKind: UInt8 = 1
     static let trailerKind: UInt8 = 2
-    /// The size of the start of a block: its kind, and the numbers of marks, receipts and events.
+    /// The size of the start of a block, which contains its kind and the numbers of marks, receipts
+    /// and events.
     static let blockHeadCount = 13
     static let markCount = 56
     static let trailerCount = 65
 
-    /// The numbers of events and of their bytes after which a block ends.
+    /// The number of events, and the number of their bytes, after which a block ends.
     static let eventsPerBlockMax = 4_096
     static let bytesPerBlockMax = 1 << 20
 

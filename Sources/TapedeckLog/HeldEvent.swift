@@ -1,7 +1,7 @@
 internal import Foundation
 @_spi(Core) package import TapedeckModel
 
-/// An event that may be replaced by a later one before it is recorded, or no event.
+/// An event that a later one may replace before it is recorded; `event` is nil if there is none.
 ///
 /// It is stored in its own small file (`schema/storage/v1.md`), so that it survives the end of the
 /// process. A write costs microseconds and does not wait for the disk.

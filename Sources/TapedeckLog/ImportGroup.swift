@@ -14,7 +14,8 @@ struct ImportGroup {
 
     let log: EventLog
     let blocks: [ExportBlock]
-    /// The last sequence of each origin up to which the first pass found the same events here.
+    /// For each origin, the last sequence up to which the first pass found the same events in this
+    /// log.
     let compared: [OriginID: UInt64]
 
     /// The result of recording a group.
@@ -30,7 +31,8 @@ struct ImportGroup {
     /// This can run again in another transaction.
     func record(_ transaction: borrowing WriteTransaction) throws -> Outcome {
         let started = try log.state(in: transaction)
-        // Look-ups have to know an origin that another process recorded after the first pass.
+        // Look-ups also have to know any origin that another process has recorded since the first
+        // pass.
         log.adopt(started)
         var outcome = Outcome(state: started)
         var writer = RecordWriter(log.tables, started)
@@ -113,8 +115,9 @@ struct ImportGroup {
                     throw block.damaged("the hash chain does not match at event \(id)")
                 }
                 let standing = Standing(of: event.stamp, said)
-                // A given stamp does not depend on any clock. An event with a receipt was accepted
-                // according to the server's clock, which all devices follow.
+                // A stamp that the caller specified does not depend on any clock. The effective
+                // stamp of an event with a receipt is never later than the server's clock, which
+                // all devices follow.
                 if case .event(let event) = event, !event.isStampGiven,
                     standing.effectiveStamp <= clockEnd || !said.isEmpty
                 {

@@ -24,8 +24,8 @@ struct LogState {
 
     /// Reads the state from the tables.
     ///
-    /// - Parameter head: The head, to be passed during a change, when the origins' rows do not show
-    ///   it yet.
+    /// - Parameter head: The head; pass it during a change, when the origins' rows do not show it
+    ///   yet.
     init(
         reading transaction: borrowing some Readable & ~Copyable, _ tables: LogTables,
         head knownHead: UInt64? = nil
@@ -57,7 +57,7 @@ struct LogState {
         guard last ?? 0 == head else {
             throw LogError(
                 .damaged,
-                "the log's origins end at position \(head), but its events at \(last ?? 0)",
+                "the log's origins end at position \(head), but its events end at \(last ?? 0)",
                 hint: "restore a backup, or import an export into a new store")
         }
     }

@@ -208,7 +208,7 @@ package final class LogSubscription: @unchecked Sendable {
         }
     }
 
-    /// Returns the next matching events; none if the end of the log was reached.
+    /// Returns the next matching events; none if the end of the log has been reached.
     private func read(after wanted: Place?) throws -> Delivery {
         var place = wanted ?? acknowledged
         while true {

@@ -47,8 +47,8 @@ final class NewStore {
     ///     adopted.
     ///   - finish: Receives the result of `fill`.
     ///
-    /// Throws `LogError`: `.storeExists`, `.busy`, and the errors of the steps. If it throws,
-    /// everything is left as it was before.
+    /// Throws `LogError`: `.storeExists`, `.busy`, and the errors thrown by the steps. If this
+    /// method throws, everything is left as it was before.
     static func build<Made, Result>(
         at place: StoreDirectory, _ verb: String, adopts: Bool,
         fill: (StoreDirectory) throws(LogError) -> Made,
@@ -101,7 +101,7 @@ final class NewStore {
         for file in [part.log, part.marker, part.path] { try DurableFile.synchronize(file) }
         // An older program may have created a store without the lock.
         guard !place.exists else { throw place.isThere }
-        // The lock file describes writes to another log.
+        // Any lock file here describes writes to another log.
         unlink(place.log + "-lock")
         hasPlacedLog = true
         try ReplacedFile.move(part.log, to: place.log)
@@ -198,7 +198,7 @@ final class NewStore {
             } else {
                 unlink(place.marker)
             }
-            // A store that cannot be undone stays complete.
+            // If the creation cannot be undone, the store stays complete.
             if place.exists {
                 removePart()
                 return lock.release()
@@ -209,8 +209,8 @@ final class NewStore {
             try? DurableFile.synchronize(place.path)
             unlink(place.erasing)
         }
-        // The part is removed after the log: it identifies a remaining log, so that the next
-        // process can finish the store.
+        // The part is removed after the log, because the part identifies a log that remains, so
+        // that the next process can finish the store.
         removePart()
         guard !place.exists else { return lock.release() }
         lock.remove()

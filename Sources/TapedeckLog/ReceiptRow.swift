@@ -80,8 +80,8 @@ enum ReceiptRow {
 
 /// The values of the `overrides` table, with the position as the key.
 ///
-/// A value has the effective stamp (8 bytes, little-endian), refused (1), the number of the change
-/// (8), and the checksum.
+/// A value consists of the effective stamp (8 bytes, little-endian), a flag for refused events (1),
+/// the number of the change (8), and the checksum.
 enum OverrideRow {
     static func value(_ row: StampOverride) -> [UInt8] {
         var value: [UInt8] = []

@@ -56,7 +56,7 @@ struct ReceiptWriter: ~Copyable {
         let key = ReceiptRow.key(ordinal, receipt.event.sequence, receipt.lineage)
         try cursor.put(key, ReceiptRow.value(receipt, key: key))
         let standing = Standing(of: stamp, receipts)
-        // The event does not have an override yet, either.
+        // The event does not have an override yet.
         if standing != Standing(of: stamp) {
             try settle(standing, of: stamp, at: position, transaction)
         }
@@ -74,7 +74,7 @@ struct ReceiptWriter: ~Copyable {
 
     /// Updates the override of an event to `standing`.
     ///
-    /// An existing row stays even if it becomes equal to the event's own stamp, so that readers
+    /// An existing row stays even if its stamp becomes equal to the event's own, so that readers
     /// that have folded the former row see the change.
     mutating func settle(
         _ standing: Standing, of stamp: Stamp, at position: UInt64,

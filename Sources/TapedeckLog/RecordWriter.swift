@@ -8,11 +8,11 @@ struct RecordWriter: ~Copyable {
     private let tables: LogTables
     private var buffer: [UInt8] = []
     private var canonical = CanonicalEvent()
-    /// The last origin whose row has to be written, and the earlier ones; usually there is only
-    /// one.
+    /// The origins whose rows have to be written: the last one, then the earlier ones; usually
+    /// there is only one.
     private var lastTouched: UInt32?
     private var touched: Set<UInt32> = []
-    /// The numbers of types that were passed as bytes, by hash, with their names.
+    /// The names and numbers of types that were passed as bytes, by the hash of the name.
     private var types: [UInt64: (name: [UInt8], ordinal: UInt16)] = [:]
     /// The original events that have or may have reissues; the status of these reissues is
     /// determined after the last event.
@@ -27,8 +27,8 @@ struct RecordWriter: ~Copyable {
     /// Writes an event as the next one of its origin.
     ///
     /// - Parameters:
-    ///   - endsCommit: Whether this is the last event of its origin in the transaction, whose
-    ///     record includes the hash chain.
+    ///   - endsCommit: Whether this is the last event of its origin in the transaction; if true,
+    ///     its record includes the hash chain.
     ///   - cursor: A cursor on the table of events in `transaction`.
     mutating func add(
         _ event: ProposedEvent, keyID: [UInt8] = [], reissuedFrom: EventID? = nil, origin: UInt32,

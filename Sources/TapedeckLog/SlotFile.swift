@@ -21,9 +21,10 @@ package protocol SlotContent: Sendable {
 /// A small file for frequently changing content, such as the progress of a subscription, with the
 /// exclusive right to write the file.
 ///
-/// The right is an advisory lock on the file, which the system releases if its holder dies. A write
-/// survives the end of the process at once, and a power failure only after `synchronize()`. Two
-/// slots are used in turn, so that an interrupted write leaves the previous content.
+/// The right is an advisory lock on the file, which the system releases if its holder dies. Once
+/// written, content survives the end of the process, but it survives a power failure only after
+/// `synchronize()`. Two slots are used in turn, so that an interrupted write leaves the previous
+/// content.
 ///
 /// The file can be passed between threads, but its owner, such as a queue or an actor, must prevent
 /// overlapping calls.
@@ -32,7 +33,7 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
     /// The size of a slot's checksum, format and number, which precede its content.
     package static var headCount: Int { 16 }
     private let file: Int32
-    /// The number of the current slot; 0 if nothing was written yet.
+    /// The number of the current slot; 0 if nothing has been written yet.
     private var number: UInt64 = 0
     private(set) var isLocked: Bool
 

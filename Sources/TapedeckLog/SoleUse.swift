@@ -5,8 +5,8 @@ internal import TapedeckModel
 /// Exclusive use of a store for the lifetime of this object; no other process has the store open.
 ///
 /// A process with an LMDB file open holds a shared lock (`fcntl`) on the first byte of the file's
-/// lock file; this object holds an exclusive lock on it. The opening lock prevents other processes
-/// from opening the store in the meantime.
+/// lock file; this object holds an exclusive lock on that byte. The opening lock prevents other
+/// processes from opening the store in the meantime.
 final class SoleUse {
     private let file: Int32
 

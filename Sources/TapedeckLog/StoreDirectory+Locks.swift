@@ -19,7 +19,7 @@ extension StoreDirectory {
     ///   - retry: Called if the directory is gone, to create it again or to throw.
     ///
     /// Throws `LogError`: `.busy` after `FileLock.waitMax`, `.accessDenied`, `.readOnly`, and the
-    /// errors of `retry`.
+    /// errors thrown by `retry`.
     func lockAlone(
         _ verb: String, retry: () throws(LogError) -> Void
     ) throws(LogError) -> FileLock {
@@ -40,8 +40,8 @@ extension StoreDirectory {
 
     /// Waits until no process is creating or moving the store, and locks it for opening.
     ///
-    /// Returns nil if there is no store, or if a read-only opening cannot create the lock; other
-    /// processes then cannot replace the file, either.
+    /// Returns nil if there is no store, or if a read-only opening cannot create the lock; in that
+    /// case, other processes cannot replace the file, either.
     func lockForOpening(isReadOnly: Bool) throws(LogError) -> FileLock? {
         var creates = false
         while true {

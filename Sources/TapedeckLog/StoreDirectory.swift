@@ -11,10 +11,10 @@ internal import TapedeckModel
 /// - `subscriptions` is a folder with a file for the progress of each subscription.
 /// - `held` is a folder with a file for each event that is held briefly, such as a player's last
 ///   report.
-/// - `logins` and `blobs` are folders used by the sync modules, for credentials for remotes and for
-///   media.
+/// - `logins` and `blobs` are folders of the sync modules: `logins` contains credentials for
+///   remotes, and `blobs` contains media.
 ///
-/// These folders are not part of a backup or an export.
+/// None of these folders is part of a backup or an export.
 package struct StoreDirectory: Sendable {
     package let path: String
 
@@ -144,7 +144,7 @@ package struct StoreDirectory: Sendable {
     /// The folders that belong entirely to a store.
     static let ownFolders = ["blobs", "held", "images", "logins", "subscriptions"]
 
-    /// Returns whether a file name is used by a store, other than for the marker.
+    /// Returns whether a store uses a file of this name, other than the marker.
     static func isOwn(_ name: String) -> Bool {
         let locks = [
             "log.mdb-lock", "index.lock", "open.lock", "rebuild.lock", "scratch.lock", "turn.lock",

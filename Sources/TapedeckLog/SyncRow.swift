@@ -57,8 +57,8 @@ extension EventLog {
     }
 }
 
-/// A counter that advances whenever receipts arrive through an import or from a server other than
-/// their own.
+/// A counter that advances whenever receipts arrive that a server may lack: through an import, or
+/// from another server.
 ///
 /// A server that was last sent receipts before the counter advanced lacks some receipts.
 package enum ReceiptRounds {
@@ -70,7 +70,7 @@ package enum ReceiptRounds {
         return read(value)
     }
 
-    /// Returns the row for a round.
+    /// Returns the row that sets the counter to `round`.
     package static func row(_ round: UInt64) -> SyncRow {
         var bytes: [UInt8] = []
         bytes.appendLittleEndian(round)

@@ -187,7 +187,7 @@ extension ErrorCode {
     /// The other device delivers the intent, or this device takes over when the lease ends.
     public static let leased = ErrorCode(rawValue: "leased")
     /// This device is to deliver another device's intent, but the sync server has not yet received
-    /// its claim.
+    /// this device's claim.
     ///
     /// Sync with the server.
     public static let unclaimed = ErrorCode(rawValue: "unclaimed")

@@ -21,7 +21,7 @@ public struct EventType: Hashable, Comparable, Sendable, ExpressibleByStringLite
         guard isWellFormed else {
             throw ModelError(
                 .invalidType, "\"\(name.prefix(40))\" is not the name of an event type",
-                hint: "use letters, digits, dots and underscores, such as WatchLaterToggled")
+                hint: "use letters, digits, dots and underscores, as in WatchLaterToggled")
         }
     }
 

@@ -81,15 +81,15 @@ struct Counterfactuals {
                 into: &output)
         }
         guard output.poison == nil else {
-            // Fold again from the start, which includes the items.
+            // Fold again from the start, including the items.
             return folder.fold(key, self.driver, events[..<examined.lowerBound] + rest)
         }
         folded.take(output)
         return folded
     }
 
-    /// Divides events into a set that can be removed together, chosen earliest first, and the
-    /// remaining events.
+    /// Divides events into a set that can be removed together and the remaining events; earlier
+    /// events are tried first.
     private func spared(of candidates: [Int]) throws -> (spared: [Int], needed: [Int]) {
         var (spared, needed): ([Int], [Int]) = ([], [])
         func spare(_ part: ArraySlice<Int>) throws {
@@ -108,8 +108,8 @@ struct Counterfactuals {
         return (spared, needed)
     }
 
-    /// Returns the spared events that could replace a needed event, such as other observations of
-    /// the same fact.
+    /// Returns the events in `spared` that could replace a needed event, such as other observations
+    /// of the same fact.
     private func standIns(for needed: [Int], among spared: [Int]) throws -> Set<Int> {
         var found: Set<Int> = []
         var tried = 0

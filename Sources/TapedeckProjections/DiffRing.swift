@@ -1,6 +1,6 @@
 internal import TapedeckLMDB
 
-/// The diff ring of a views file, which contains the changes made by the last commits, for
+/// The diff ring of a views file, which contains the changes made by the most recent commits, for
 /// observers in any process.
 struct DiffRing {
     private let file: ViewsFile

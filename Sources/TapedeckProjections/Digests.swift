@@ -9,8 +9,8 @@ internal import TapedeckModel
 /// states, the items and the rows. Each of these covers every key and value and their lengths. The
 /// digest covers no log positions and no interned numbers, so all machines that folded the same
 /// events compute the same digest. It also ignores the number of events folded into a key, and the
-/// last of these events. Repeated observations are recorded only if they are new, and which of them
-/// are new depends on the order of arrival.
+/// last of these events, because an observation is recorded only if it is new, which depends on the
+/// order of arrival.
 package struct ViewsDigest {
     package enum Part: Int, CaseIterable {
         case states, items, rows

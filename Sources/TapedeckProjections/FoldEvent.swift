@@ -16,7 +16,8 @@ public struct FoldEvent: ~Copyable, ~Escapable {
     public let schemaVersion: UInt16
     /// The observed remote fact; nil for activity.
     public let fact: ObservedFact?
-    /// The event's position among the events of its key; for activity, it uses the current id.
+    /// The event's place among the events of its key; for activity, the place is based on the
+    /// current id.
     public let order: FoldOrder
     /// The bytes of the payload, in `schemaVersion`.
     public let payload: RawSpan
@@ -35,7 +36,7 @@ public struct FoldEvent: ~Copyable, ~Escapable {
         self.payload = payload
     }
 
-    /// Decodes the payload as a typed event; throws the errors of `Event.init(payload:version:)`.
+    /// Decodes the payload as a typed event; rethrows errors from `Event.init(payload:version:)`.
     ///
     /// This copies the payload. A fold that runs millions of times should read with `WireFields`
     /// instead.

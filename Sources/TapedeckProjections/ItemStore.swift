@@ -21,7 +21,7 @@ package protocol ItemStore: AnyObject {
 /// inserting an item among a hundred thousand moves only a few hundred slots.
 package final class MemoryItems: ItemStore {
     private struct Slot {
-        /// The first eight bytes of the name as a number, which decide most comparisons.
+        /// The first eight bytes of the name as a number, which decides most comparisons.
         var prefix: UInt64
         var nameStart: Int
         var valueStart: Int

@@ -56,8 +56,8 @@ public struct KeyExplanation: Hashable, Sendable, Codable {
 
     /// The default number of events to examine, counted from the last.
     public static let eventsDefault = 200
-    /// The maximum number of events to examine; the cost is quadratic, and amounts to some seconds
-    /// for this number.
+    /// The maximum number of events to examine; the cost is quadratic, and examining this many
+    /// takes a few seconds.
     public static let eventsMax = 2_000
     /// The maximum number of events that a key may have for `parts(of:)` to determine a role.
     public static let eventsForPartsMax = 20_000
@@ -77,9 +77,9 @@ public struct EventPart: Hashable, Sendable, Codable {
 extension ProjectionRunner {
     /// Explains the state of a key: the rule, and the role of each of its events.
     ///
-    /// Looks up the events of the key in the log's index and folds them in memory repeatedly, each
-    /// time without some of them. Reads no projection tables. With the default number of events,
-    /// this takes some milliseconds.
+    /// This looks up the events of the key in the log's index and folds them in memory repeatedly,
+    /// each time without some of them. It reads no projection tables. With the default number of
+    /// events, it takes a few milliseconds.
     ///
     /// - Parameters:
     ///   - projection: The name of the projection.
@@ -90,7 +90,7 @@ extension ProjectionRunner {
     ///
     /// Throws `ProjectionError`: `.notFound` (the projection or an event does not exist), `.usage`
     /// (the key is not of the projection's kind, or the count is invalid), `.tooLarge` (the key has
-    /// more than a million events). Also throws the errors of the log.
+    /// more than a million events). Also throws errors from the log.
     @available(*, noasync)
     public func explain(
         _ projection: String, key: Tag, asOf point: HistoryPoint? = nil,
@@ -125,11 +125,11 @@ extension ProjectionRunner {
         }
     }
 
-    /// Returns the keys into which an event is folded, with its role in each.
+    /// Returns the keys into which an event is folded, with the event's role in each.
     ///
-    /// Costs as much as calling `explain` for each key, except that keys with very many events are
-    /// not folded. Throws `ProjectionError` with `.notFound` if the event is not in this store, and
-    /// the errors of the log.
+    /// This costs as much as calling `explain` for each key, except that keys with very many events
+    /// are not folded. Throws `ProjectionError` with `.notFound` if the event is not in this store,
+    /// and errors from the log.
     @available(*, noasync)
     public func parts(of event: EventID) throws -> [EventPart] {
         try checkOpen()

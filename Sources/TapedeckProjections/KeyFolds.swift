@@ -2,15 +2,16 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
-/// Projections as of a point in history, folded in memory and only as far as requested.
+/// Projections as of a point in history, folded in memory, and only as far as the requests require.
 ///
-/// For states and items, only their own key is folded, on first use. Rows can come from any key. If
-/// all events of the requested rows share a tag, only the keys of events with that tag are folded.
-/// Otherwise, all keys are folded, provided that the projection has few events. Requests beyond the
-/// limits fail and set `isExceeded`; the caller must then build the projections completely.
+/// For the state or the items of a key, only that key is folded, on first use. Rows can come from
+/// any key. If all events of the requested rows share a tag, only the keys of events with that tag
+/// are folded. Otherwise, all keys are folded, provided that the projection has few events.
+/// Requests beyond the limits fail and set `isExceeded`; the caller must then build the projections
+/// completely.
 final class KeyFolds {
-    /// The maximum number of events of a projection, or with the shared tag, that are folded for a
-    /// request for rows.
+    /// The maximum number of events that are folded for a request for rows: all events of the
+    /// projection, or those with the shared tag.
     static let eventsForRowsMax = 1 << 15
     /// The maximum number of events that are folded for one reader.
     static let eventsMax = KeyFolder.eventsMax

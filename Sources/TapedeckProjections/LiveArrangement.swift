@@ -23,8 +23,8 @@ public protocol LiveArrangement<Entry>: Sendable {
     func rows(at now: Int64) -> Rows
     /// The other rows that determine which rows are arranged; empty by default.
     var basis: [RowRange] { get }
-    /// Returns the list of rows to arrange if it depends on views; called with `rows(at:)` and
-    /// whenever rows in `basis` change.
+    /// Returns the list of rows to arrange, for an arrangement whose list depends on views; called
+    /// at the same times as `rows(at:)`, and whenever rows in `basis` change.
     ///
     /// Rows that were in the previous list keep their entries. If the method throws
     /// `.signInRequired`, the list is empty and `LiveState.failures` contains the reason. By
@@ -34,7 +34,7 @@ public protocol LiveArrangement<Entry>: Sendable {
     ///
     /// - Parameters:
     ///   - rows: The rows, in the order of the list.
-    ///   - hasMore: Whether there are more rows after the limit of `rows(at:)`.
+    ///   - hasMore: Whether there are more rows beyond the limit of `rows(at:)`.
     ///   - now: The time in milliseconds since 1970.
     func arranged(_ rows: [Rows.Entry], hasMore: Bool, at now: Int64) -> LiveArranged<Entry>
     /// Returns the identity of an entry, which must be unique in the list.

@@ -148,7 +148,7 @@ final class LiveFolder {
         }
     }
 
-    /// Writes the changed items, and adds their rows to the rows before and after the fold.
+    /// Writes the changed items, and adds the rows of their old and new values to the output.
     private func writeItems(_ key: Key, _ changes: ProjectionChanges) throws {
         let driver = key.driver
         try items.forEachChange { name, before, after in
@@ -239,8 +239,8 @@ final class LiveFolder {
 
     // MARK: - In-key checkpoints
 
-    /// Adds new checkpoints, which are later than the existing ones, and keeps only the latest of
-    /// all.
+    /// Adds new checkpoints, which are later than the existing ones, and then keeps only the
+    /// latest.
     private func write(
         _ fresh: [(order: FoldOrder, row: [UInt8])], behind held: [[UInt8]], _ key: Key,
         _ changes: ProjectionChanges

@@ -2,8 +2,8 @@ internal import TapedeckLMDB
 
 /// The items of a key as seen by a fold: the stored items, overlaid with the changes of the fold.
 ///
-/// It writes nothing; `forEachChange` lists the changes. To undo a fold that fails halfway, call
-/// `begin` again.
+/// This class writes nothing; `forEachChange` lists the changes. To undo a fold that fails halfway,
+/// call `begin` again.
 final class LiveItems: ItemStore {
     private let transaction: TransactionAlias
     private var table: Table?
@@ -63,7 +63,7 @@ final class LiveItems: ItemStore {
         }
     }
 
-    /// Calls `body` with the table and the key under which it stores an item; returns nil if the
+    /// Calls `body` with the table of items and the key of an item in it; returns nil if the
     /// projection's key has no stored items.
     @inline(__always)
     private func lookUp<R>(

@@ -232,8 +232,8 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
 
     /// Reads the rows that move up from beyond the limit.
     ///
-    /// - Parameter hasLost: Whether rows were removed, possibly including the last row beyond the
-    ///   limit.
+    /// - Parameter hasLost: Whether rows have been removed, which may include the last row beyond
+    ///   the limit.
     private func fill(hasLost: Bool, at now: Int64, _ views: Views) throws {
         guard hasMore, hasLost || entries.count < query.limit else { return }
         let wanted = query.limit - entries.count
@@ -298,7 +298,8 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
 
     // MARK: - Places
 
-    /// Returns the position, among the rows of all lists, of the row with a key in one list.
+    /// Converts the key of a row in one list to the position of the row among the rows of all
+    /// lists.
     private func place(_ key: [UInt8], in list: Int) -> [UInt8] {
         switch query.order {
         case .concatenated: [UInt8(list)] + key

@@ -93,12 +93,12 @@ extension LiveFailure {
     }
 }
 
-/// A source of the pending waits for remotes, for lists that show observations from them.
+/// Provides the current waits for remotes, for lists that show observations from these remotes.
 package protocol LiveRemotes: Sendable {
     /// The projection that lists the remotes.
     var projection: any Projection { get }
 
-    /// Returns the pending waits for the remotes of some systems.
+    /// Returns the current waits for the remotes of some systems.
     func waits(at systems: [String], _ views: Views) throws -> [RemoteWait]
 }
 

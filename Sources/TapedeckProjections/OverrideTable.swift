@@ -2,8 +2,8 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// The events whose stamp or acceptance has changed since they were recorded; there are few enough
-/// to hold in memory.
+/// The events whose stamp or status has changed since they were recorded; there are few enough of
+/// them to hold in memory.
 struct OverrideTable: Sendable {
     /// The number of the last change that was read.
     private(set) var last: UInt64 = 0

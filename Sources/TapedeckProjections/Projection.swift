@@ -247,7 +247,7 @@ public struct RowSink: ~Copyable {
     /// Removes each row that is followed by a row with the same table and key, as if the rows were
     /// written one after another.
     package mutating func keepLast() {
-        // The usual case for an index.
+        // This is the usual case for an index.
         if isAscending { return }
         if entries.count <= RowSink.comparedMax {
             for index in entries.indices.dropLast().reversed()
@@ -390,7 +390,8 @@ public struct RowKey: Sendable {
 
     @usableFromInline
     mutating func shorten() {
-        // The fast hash would not do: two long strings crafted to collide would share one row.
+        // The fast hash is not sufficient, because two long strings crafted to collide would share
+        // one row.
         let digest = Digest16(hashing: storage)
         storage.removeLast(storage.count - (RowKey.lengthMax - 16))
         storage.appendBigEndian(digest.high)

@@ -26,7 +26,7 @@ package class ProjectionDriver: @unchecked Sendable {
     package let statesAreFollowed: Bool
     package let rowsAreFollowed: Bool
     package let isOnDemand: Bool
-    /// The digest of everything that determines the rows for given events.
+    /// The digest of everything, apart from the events, that determines the rows.
     package let fingerprint: Digest16
 
     /// The version of the layout of views files; raise it when the meaning of their bytes changes.
@@ -160,7 +160,8 @@ private struct PayloadSchema {
     }
 }
 
-/// The identity of a projection within a program; all its other properties follow from it.
+/// The identity of a projection within a program; it determines all other properties of the
+/// projection.
 private struct ProjectionForm: Hashable {
     let type: ObjectIdentifier
     let name: String
@@ -218,7 +219,7 @@ package struct KeyOutput: ~Copyable {
     package var rows = RowSink()
     /// The index rows before the fold.
     ///
-    /// If the state has not changed, neither `rowsBefore` nor `rows` contains its rows.
+    /// If the state has not changed, neither `rowsBefore` nor `rows` contains the state's rows.
     package var rowsBefore = RowSink()
     /// The in-key checkpoints, each with the order of its last event and the state row at that
     /// point.
@@ -293,8 +294,8 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
             guard let index = wanted(event, typeIndex) else { continue }
             if law == .canonical, count > 0, event.order <= last {
                 if event.order < last { return false }
-                // Another origin observed the same fact. Which of the two observations counts
-                // depends on data that is not stored, unless both are in this batch.
+                // Another origin observed the same fact. To decide which of the two observations
+                // counts, the fold needs data that is not stored, unless both are in this batch.
                 if position == 0 { return false }
                 continue
             }

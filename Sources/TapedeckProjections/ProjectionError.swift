@@ -2,7 +2,7 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 public import TapedeckModel
 
-/// An error of a projection or its runner.
+/// An error from a projection or its runner.
 public struct ProjectionError: CodedError {
     /// The error code.
     public let code: ErrorCode
@@ -29,7 +29,7 @@ public struct ProjectionError: CodedError {
 }
 
 extension ProjectionError {
-    /// Runs `body` and converts the errors of lower layers to `ProjectionError`.
+    /// Runs `body` and converts errors from lower layers to `ProjectionError`.
     static func naming<R>(_ body: () throws -> R) throws -> R {
         do {
             return try body()

@@ -8,8 +8,8 @@ extension ProjectionRunner {
     /// Removes the events that a compaction rule declares unnecessary; see `EventLog.compact`.
     ///
     /// First brings all maintained projections up to date, and then compacts only events that they
-    /// have folded, so no projection needs a rebuild. Waits for rebuilds and replays in any
-    /// process; they in turn wait for the compaction.
+    /// have folded, so no projection needs a rebuild. Waits for rebuilds and replays that are
+    /// running in any process; new ones wait for the compaction.
     @available(*, noasync)
     package func compact(
         _ rule: CompactionRule, blockCount: UInt64 = CompactionRule.blockCount,

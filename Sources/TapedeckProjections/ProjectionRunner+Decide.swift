@@ -24,8 +24,8 @@ extension ProjectionRunner {
     /// The number of conflicts after which a decision takes the turn.
     private static let overtakenMax = 4
 
-    /// The maximum time to wait for the end of another decision's turn, which is polled at
-    /// `turnInterval`.
+    /// The maximum time to wait for the end of another decision's turn; the turn is checked again
+    /// after each `turnInterval`.
     private static let turnSecondsMax: Duration = .seconds(1)
     private static let turnInterval: Duration = .milliseconds(1)
 
@@ -49,7 +49,7 @@ extension ProjectionRunner {
         }
     }
 
-    /// Records events that depend on any views, if everything that `decide` read is still current.
+    /// Records events that depend on views, if everything that `decide` read is still current.
     ///
     /// - Parameter names: The projections that `decide` reads; nil for all.
     /// - Returns: The recorded events; nil if `decide` returned none.
@@ -102,7 +102,7 @@ extension ProjectionRunner {
         }
     }
 
-    /// Takes the turn; returns nil if other decisions hold it for too long.
+    /// Takes the turn; returns nil if other decisions keep it for too long.
     private func takeTurn() async throws -> FileLock? {
         let end = ContinuousClock.now + ProjectionRunner.turnSecondsMax
         while ContinuousClock.now < end {

@@ -244,8 +244,8 @@ extension ProjectionRunner {
             }
             unlink(log.directory.path + "/" + name)
         }
-        // Remove scratch files only while no process is verifying or replaying. They were then left
-        // by processes that died.
+        // Remove scratch files only while no process is verifying or replaying. In that case, they
+        // were left by processes that died.
         guard names.contains(where: { $0.hasPrefix("scratch-") }),
             let lock = try StoreLock.allScratch(log.directory)
         else { return }

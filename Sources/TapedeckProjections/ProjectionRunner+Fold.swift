@@ -24,8 +24,8 @@ extension ProjectionRunner {
 
     /// Returns the checkpoint that a reader requires after a wait.
     ///
-    /// It is earlier than `due` only if the log was restored to an earlier state, because the log
-    /// may then never reach `due`.
+    /// It is earlier than `due` only if the log was restored to an earlier state, because in that
+    /// case the log may never reach `due`.
     func stillDue(_ due: ProjectionCheckpoint) throws -> ProjectionCheckpoint {
         let now = try self.due()
         return now.hasReached(due) ? due : now
@@ -187,8 +187,8 @@ extension ProjectionRunner {
 extension EventLog {
     /// Reads the log without converting the errors that `body` throws.
     ///
-    /// An error, such as a full map, may come from a views file instead of the log. It must then
-    /// remain recognizable.
+    /// An error, such as a full map, may come from a views file instead of the log. In that case,
+    /// it must remain recognizable.
     func readNaming<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
         try read { records in
             do { return Result<R, any Error>.success(try body(records)) } catch {

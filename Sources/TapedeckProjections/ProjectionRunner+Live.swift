@@ -17,24 +17,24 @@ extension ProjectionRunner {
         live(arrangement, interval: interval, remotes: nil)
     }
 
-    /// - Parameter remotes: Provides the pending waits for the remotes whose observations the list
-    ///   shows.
+    /// - Parameter remotes: Provides the reasons why the store is waiting for the remotes whose
+    ///   observations the list shows.
     package func live<Query: LiveQuery>(
         _ query: Query, interval: Duration, remotes: (any LiveRemotes)?
     ) -> LiveUpdates<Query.Entry> {
         LiveUpdates(runner: self, interval: interval) { LiveLoop(self, query, remotes) }
     }
 
-    /// - Parameter remotes: Provides the pending waits for the remotes whose observations the list
-    ///   shows.
+    /// - Parameter remotes: Provides the reasons why the store is waiting for the remotes whose
+    ///   observations the list shows.
     package func live<Arrangement: LiveArrangement>(
         _ arrangement: Arrangement, interval: Duration, remotes: (any LiveRemotes)?
     ) -> LiveUpdates<Arrangement.Entry> {
         LiveUpdates(runner: self, interval: interval) { LiveLoop(self, arrangement, remotes) }
     }
 
-    /// - Parameter remotes: Provides the pending waits for the remotes whose observations the list
-    ///   shows.
+    /// - Parameter remotes: Provides the reasons why the store is waiting for the remotes whose
+    ///   observations the list shows.
     package func live<Ranking: LiveRanking>(
         _ ranking: Ranking, interval: Duration, remotes: (any LiveRemotes)?
     ) -> LiveUpdates<Ranking.Entry> {
@@ -44,8 +44,8 @@ extension ProjectionRunner {
 
 /// A list and its changes over time.
 ///
-/// The first update inserts all entries. Later updates contain the changes made by commits of any
-/// process and by the passage of time.
+/// The first update inserts all entries. Later updates contain changes that result from commits by
+/// any process and from the passage of time.
 ///
 /// Commits report the rows they changed, so only the affected entries are rebuilt. If a loop is too
 /// slow to receive these reports, or projections were rebuilt, the list is read again and compared

@@ -8,7 +8,7 @@ extension ProjectionRunner {
     /// one `.reset`.
     static let bufferedChangesMax = 256
 
-    /// Returns the changes of one row table as they are committed, by any process.
+    /// Returns the changes to one row table as any process commits them.
     ///
     /// The stream begins with `.reset`: read the table, then apply the changes that follow. After
     /// that, the observer does not have to read the table again, because each commit reports its

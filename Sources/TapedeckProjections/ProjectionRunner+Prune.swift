@@ -46,8 +46,8 @@ extension ProjectionRunner {
             let unused = try servingFiles().filter { !$0.status.isOwn && !$0.status.isOpen }
             guard !unused.isEmpty else { return [] }
             // Remove the catalogue entries first, because every file in the catalogue must exist. A
-            // process that opens such a file in between keeps it open, finds that it is no longer
-            // listed, and rebuilds its projections.
+            // process that opens such a file before the file itself is removed keeps it open, finds
+            // that it is no longer listed, and rebuilds its projections.
             try log.removeViews(ofFiles: Set(unused.map(\.number)))
             for file in unused { ProjectionRunner.unlinkViews(log.directory.views(file.number)) }
             return unused.map(\.status)

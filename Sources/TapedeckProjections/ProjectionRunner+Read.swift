@@ -11,7 +11,7 @@ extension ProjectionRunner {
     ///     see `prepare`.
     ///   - body: Reads the data; it must return soon and must not call `read`.
     ///
-    /// Costs a few microseconds if there is nothing to fold. Throws `ProjectionError` and
+    /// Takes a few microseconds if there is nothing to fold. Throws `ProjectionError` and
     /// `LogError`.
     @available(*, noasync)
     public func read<R>(_ projections: [String]? = nil, _ body: (Views) throws -> R) throws -> R {
@@ -20,7 +20,7 @@ extension ProjectionRunner {
 
     /// Builds the missing tables of some projections, as a read would, and reports the progress.
     ///
-    /// Waits for a build in progress. Costs a few microseconds if nothing is missing. Throws
+    /// Waits for a build in progress. Takes a few microseconds if nothing is missing. Throws
     /// `ProjectionError` and `LogError`, and `CancellationError` if the options request
     /// cancellation.
     ///

@@ -5,7 +5,7 @@ public import TapedeckModel
 
 /// A point in the history of a store.
 public enum HistoryPoint: Hashable, Sendable {
-    /// The state of the log when the given position was its last.
+    /// The state of the log when the event at the given position was its last event.
     case position(LogPosition)
     /// The state at a time, in milliseconds since 1970, as known today.
     case time(milliseconds: UInt64)
@@ -19,7 +19,7 @@ public enum HistoryPoint: Hashable, Sendable {
     }
 }
 
-/// Options of a rebuild.
+/// Options for a rebuild.
 public struct RebuildOptions: Sendable {
     /// The number of threads that read and fold; nil for one per core.
     public var workers: Int?
@@ -125,16 +125,16 @@ extension ProjectionRunner {
     /// Reads projections as they were at a point in history.
     ///
     /// If `body` reads states and items of single keys, only those keys are folded, which costs a
-    /// lookup per event. The rows of projections with few events are folded the same way. For
-    /// larger reads, the projections are built in a scratch file, at the cost of a rebuild, and
-    /// deleted afterwards. Receipts are applied as known today, because the log does not record
-    /// when it received them.
+    /// lookup per event. Rows are read the same way if their projection has few events. For larger
+    /// reads, the projections are built in a scratch file, at the cost of a rebuild, and deleted
+    /// afterwards. Receipts are applied as known today, because the log does not record when it
+    /// received them.
     ///
     /// - Parameters:
     ///   - projections: The names of the projections that `body` reads; nil for all that the store
     ///     maintains.
-    ///   - body: Reads the data and must have no side effects. It may be called twice; only the
-    ///     second result then counts.
+    ///   - body: Reads the data and must have no side effects. It may be called twice; in that
+    ///     case, only the second result counts.
     @available(*, noasync)
     public func read<R>(
         _ projections: [String]? = nil, asOf point: HistoryPoint,

@@ -67,10 +67,10 @@ public struct ProjectionStatus: Sendable, Codable, Hashable {
     /// If not, they are built on first use. Until then, calls that name no projections skip an
     /// on-demand projection.
     public var isBuilt: Bool
-    /// The position up to which all events are folded; 0 if the projection has no tables.
+    /// The position up to which all events have been folded; 0 if the projection has no tables.
     public var position: UInt64
-    /// The number of events that are not folded yet; 0 for an on-demand projection that has not
-    /// been used.
+    /// The number of events that have not been folded yet; 0 for an on-demand projection that has
+    /// not been used.
     public var behind: UInt64
     /// The number of frozen keys.
     public var frozen: Int

@@ -19,7 +19,7 @@ internal import TapedeckModel
 /// Invariants:
 /// 1. The rows of a projection and its checkpoint are committed in one transaction.
 /// 2. A reader sees each commit either completely or not at all, and sees everything appended
-///    before it asked.
+///    before its read began.
 /// 3. A rebuild never locks the live tables, and takes the log's write lock only for the final
 ///    switch.
 /// 4. The log contains all events that have been folded into a file. To ensure this, the whole
@@ -33,11 +33,11 @@ internal import TapedeckModel
 public final class ProjectionRunner: Sendable {
     /// The number of outstanding events above which a projection is rebuilt.
     ///
-    /// Below this number, or below half of the log, folding the events is faster than building a
-    /// new file.
+    /// If there are fewer events, or if they make up less than half of the log, folding them is
+    /// faster than building a new file.
     static let followedEventsMax: UInt64 = 100_000
 
-    /// The interval at which observers check for commits of other processes.
+    /// The interval at which observers check for commits by other processes.
     static let pollInterval = Duration.milliseconds(10)
 
     let log: EventLog

@@ -26,8 +26,8 @@ package final class Rebuild: @unchecked Sendable {
     /// The end of the history to fold.
     package enum Limit: Sendable {
         case none
-        /// The events that were in this store when the given position was its last, with receipts
-        /// as known today.
+        /// The events that were in this store when the event at the given position was its last
+        /// event, with receipts as known today.
         case position(LogPosition)
         /// The events whose effective stamp, as known today, is not later than the given stamp.
         case time(Stamp)
@@ -444,7 +444,7 @@ struct EntryOrder: ~Copyable {
     /// The number of bits that select a bucket; they follow the leading bits, which are equal for
     /// all keys in a partition.
     private static let bucketBits = 11
-    /// The maximum number of entries for insertion sort.
+    /// The maximum number of entries to sort by insertion sort.
     private static let insertionCountMax = 32
     private var counts = [Int](repeating: 0, count: 1 << bucketBits)
     private let shift: UInt64

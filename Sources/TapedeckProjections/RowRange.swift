@@ -8,7 +8,7 @@ public struct RowRange: Sendable {
     public let table: Int
     /// The lowest key; nil to start at the beginning.
     public let lower: RowKey?
-    /// The upper bound, which is not part of the range; nil to continue to the end.
+    /// The key at which to stop, exclusive; nil to continue to the end.
     public let upper: RowKey?
     private let kind: Kind
 

@@ -45,7 +45,7 @@ public struct StateWriter: Sendable {
         add(UInt64(value.count))
         bytes.append(contentsOf: value)
     }
-    /// Adds a position in canonical order.
+    /// Adds a position in the canonical order.
     public mutating func add(_ value: FoldOrder) { value.append(to: &bytes) }
     /// Adds whether there is a value, then the value.
     @inlinable
@@ -111,7 +111,7 @@ public struct StateReader {
     public mutating func bytes() throws(ModelError) -> [UInt8] {
         Array(try found(reader.prefixed()))
     }
-    /// Reads a position in canonical order.
+    /// Reads a position in the canonical order.
     public mutating func foldOrder() throws(ModelError) -> FoldOrder {
         FoldOrder(decoding: try found(reader.slice(FoldOrder.encodedCount)))
     }

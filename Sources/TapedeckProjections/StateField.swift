@@ -2,7 +2,8 @@ internal import TapedeckModel
 
 /// A field of a state, for display.
 public struct StateField: Hashable, Sendable, Codable {
-    /// The name of the field in the program, after the names of its parents, such as `winner.id`.
+    /// The name of the field in the program, preceded by the names of its parents, such as
+    /// `winner.id`.
     public var name: String
     /// The value; for a long list, its first elements.
     public var value: String
@@ -66,7 +67,8 @@ public struct StateField: Hashable, Sendable, Codable {
         case .enum: return String(describing: value)
         case .struct, .class, .tuple:
             if let value = value as? any CustomStringConvertible { return value.description }
-            // The description of a protobuf message has one line per field, after its name.
+            // The description of a protobuf message begins with the message's name, followed by one
+            // line per field.
             guard let value = value as? any CustomDebugStringConvertible else { return nil }
             return value.debugDescription.split(separator: "\n").dropFirst()
                 .joined(separator: " ")

@@ -62,8 +62,9 @@ extension Threads {
 
 /// Passes the results of numbered pieces of work to one consumer in number order.
 ///
-/// A worker receives a number only if the number is within a window from the consumer's number and
-/// not too many bytes are waiting. Memory is therefore bounded, however uneven the pieces are.
+/// A worker receives a number only if the number is in a window that begins at the consumer's
+/// number, and if not too many bytes are waiting. Memory is therefore bounded, however uneven the
+/// pieces are.
 final class OrderedHandover<Value>: @unchecked Sendable {
     private struct Results {
         var values: [Value] = []

@@ -255,7 +255,7 @@ extension Row {
     fileprivate var withoutTable: Row { Row(key: Array(key.dropFirst()), value: value) }
 }
 
-/// A flag that shows whether the transactions from which views read are still open.
+/// A flag that shows whether the transactions that the views read from are still open.
 final class ViewsScope: Sendable {
     /// Records the reads; nil if they do not have to be recorded.
     let recorder: ReadRecorder?

@@ -126,8 +126,8 @@ package final class ViewsFile: Sendable {
     /// Returns the checkpoints of all projections in the file, including projections unknown to
     /// this program.
     ///
-    /// Throws `StoredRowError` if a row has an unreadable key, because its projection would be
-    /// missed.
+    /// Throws `StoredRowError` if a row has an unreadable key, because its projection would
+    /// otherwise be missed.
     func checkpoints(
         _ transaction: borrowing some Readable & ~Copyable
     ) throws -> [Digest16: ProjectionCheckpoint] {
@@ -171,7 +171,7 @@ package final class ViewsFile: Sendable {
 
 /// The position up to which a projection has folded the log.
 package struct ProjectionCheckpoint: Hashable, Sendable {
-    /// The position up to which all events are folded.
+    /// The position up to which all events have been folded.
     package var position: UInt64
     /// The number of the last included change to effective stamps; see `EventLog.overrides`.
     package var overrides: UInt64
@@ -218,7 +218,7 @@ package struct ProjectionCheckpoint: Hashable, Sendable {
     /// The checkpoint before the first event.
     static let start = ProjectionCheckpoint(position: 0, overrides: 0, checksum: 0)
 
-    /// Returns whether this checkpoint includes all events that `other` has folded.
+    /// Returns whether this checkpoint includes all events that `other` includes.
     func hasReached(_ other: ProjectionCheckpoint) -> Bool {
         (position > other.position || position == other.position && checksum == other.checksum)
             && overrides >= other.overrides
@@ -241,7 +241,7 @@ package struct ProjectionCheckpoint: Hashable, Sendable {
     }
 }
 
-/// Builds keys of a projection's `extra` table.
+/// Builds the keys of a projection's `extra` table.
 package enum ExtraKey {
     package static func checkpoint(_ key: ViewKey, _ order: FoldOrder) -> [UInt8] {
         var name = Array("c".utf8) + key.bytes

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// The address of a server that is safe to send secrets to.
+/// A server address to which secrets can safely be sent.
 struct HTTPAddress: Hashable, Sendable {
     /// The maximum length in bytes; it is limited because a store remembers servers by address.
     static let bytesMax = 300

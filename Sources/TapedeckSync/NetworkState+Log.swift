@@ -12,7 +12,7 @@ extension NetworkState {
     /// The interval at which a sync that waits for the network checks again, in milliseconds.
     static let pause: UInt64 = 2_000
 
-    /// Returns the network state last set; `online` by default.
+    /// Returns the network state that was last set; `online` by default.
     ///
     /// Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
@@ -44,8 +44,8 @@ extension NetworkState {
 
     /// Returns the wait for everything that needs a network; nil if nothing has to wait.
     ///
-    /// - Parameter until: The time of the next check, in milliseconds since 1970; 0 if nothing will
-    ///   check.
+    /// - Parameter until: The time of the next check, in milliseconds since 1970; 0 if there is no
+    ///   next check.
     package func wait(until: UInt64 = 0) -> SyncWait? {
         failure.map { SyncWait(reason: $0.code, message: $0.message, until: until) }
     }

@@ -5,7 +5,8 @@ internal import TapedeckModel
 /// A clock that runs steadily even if the wall clock is changed; it also identifies the current
 /// boot.
 package struct SteadyClock: Sendable {
-    /// Returns the id of the current boot and the time since then in milliseconds, including sleep.
+    /// Returns the id of the current boot and the time since that boot in milliseconds, including
+    /// sleep.
     package var read: @Sendable () -> (boot: String, milliseconds: UInt64)
 
     package init(_ read: @escaping @Sendable () -> (boot: String, milliseconds: UInt64)) {

@@ -14,8 +14,8 @@ public struct SyncProgress: Hashable, Sendable {
     public var toPull: UInt64
     /// The number of events in this store that the server lacks.
     public var toPush: UInt64
-    /// The reason for the current wait and its end, in milliseconds since 1970; nil if the sync is
-    /// not waiting.
+    /// The reason for the current wait and the time at which it ends, in milliseconds since 1970;
+    /// nil if the sync is not waiting.
     public var wait: (reason: ErrorCode, message: String, until: UInt64)?
     /// Whether there is currently nothing to do.
     public var isSettled: Bool
@@ -302,7 +302,8 @@ public final class SyncEngine: Sendable {
         let task: Task<Result<SyncResponse, SyncFailure>, Never>
     }
 
-    /// Sends a request unless it was sent ahead, and waits for the response; `stop` cancels it.
+    /// Sends a request unless it has already been sent, and waits for the response; `stop` cancels
+    /// it.
     private func answer(
         to request: SyncRequest, _ ahead: inout RequestAhead?
     ) async -> Result<SyncResponse, SyncFailure> {

@@ -10,7 +10,7 @@ package struct SyncFailure: Error, Hashable, Sendable {
     package var hint: String?
     /// The requested pause before the next request, in milliseconds.
     package var retryAfter: UInt64?
-    /// Whether the request certainly never arrived.
+    /// Whether it is certain that the request never arrived.
     package var isUnsent = false
 
     package init(

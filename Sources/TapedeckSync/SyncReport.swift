@@ -26,7 +26,7 @@ public struct SyncReport: Sendable {
     public var pulled: UInt64 = 0
     /// The events that the server refused.
     public var refused: [Refusal] = []
-    /// The first pending events, at most `waitingMax`.
+    /// The first pending events, up to `waitingMax` of them.
     public var waiting: [Waiting] = []
     /// The total number of pending events.
     public var waitingCount: UInt64 = 0

@@ -6,11 +6,11 @@ internal import TapedeckSyncProtocol
 struct PulledPage: Sendable {
     var foreign = ForeignEvents()
     var cursor: SyncCursor
-    /// Whether the page contradicts the last receipt, because it has a different entry at that
+    /// Whether the page contradicts the last receipt by having a different entry at the receipt's
     /// position.
     var contradictsLastReceipt = false
-    /// Whether the page has the last seeded receipt at its position; nil if the page does not
-    /// include that position.
+    /// Whether the page has the last seeded receipt at the expected position; nil if the page does
+    /// not include that position.
     var holdsLastSeed: Bool?
     /// The last sequence of each origin on the page.
     var reached: [OriginID: UInt64] = [:]
@@ -35,7 +35,7 @@ extension SyncSession {
     /// Returns nil if the next request is not for the next page. Reads the pulled page and keeps it
     /// for `answered`, which must be called next and does not read the page again. If `answered`
     /// then returns a different request, the caller must discard the response to the request
-    /// returned here, because the head in that response may be outdated. Throws the errors of
+    /// returned here, because the head in that response may be outdated. Throws any errors from
     /// reading the log.
     package mutating func requestAhead(
         _ response: SyncResponse
@@ -79,7 +79,7 @@ extension SyncSession {
         guard answer.firstPosition == cursor.position + 1,
             let page = try page(of: answer, from: cursor)
         else { return .failed(.malformed("a pull")) }
-        // Checked before anything is recorded.
+        // The digest is checked before anything is recorded.
         guard digest == page.cursor.digest else { return .failed(.altered) }
         if page.contradictsLastReceipt {
             unconfirmed = upstream.lastReceipt

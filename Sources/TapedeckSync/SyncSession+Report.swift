@@ -31,7 +31,7 @@ extension SyncSession {
         }
     }
 
-    /// Returns the results and the pending events with their reasons.
+    /// Returns the final report, with the pending events and the reason why each is pending.
     func finalReport(_ failure: SyncFailure?) throws(LogError) -> SyncReport {
         var report = report
         report.failure = failure.map(SyncError.init)

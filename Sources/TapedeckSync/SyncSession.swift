@@ -29,7 +29,7 @@ package struct SyncSession {
     /// The content of the last push, in order.
     private var pushed = PushedBatch()
     private var forked: [OriginID] = []
-    /// The next page, read ahead before being recorded, and the response it came in.
+    /// The next page, which has been read but not recorded, and the response that contained it.
     var pageAhead: (WirePullResponse, PulledPage)?
     /// A receipt that the server must confirm again.
     var unconfirmed: Receipt?
@@ -213,7 +213,7 @@ extension SyncSession {
         var known: [OriginID: UInt64] = [:]
         forked = []
         for state in answer.origins {
-            // A server only lists origins with events.
+            // A server lists only origins that have events.
             guard let origin = OriginID(state.origin), state.lastSequence > 0 else { continue }
             known[origin] = state.lastSequence
             guard let chain = HashChain([UInt8](state.chain)) else { continue }
@@ -223,7 +223,7 @@ extension SyncSession {
         }
         unconfirmed = nil
         if state.phase == .renewing, upstream.cursor?.lineage == lineage {
-            // The server was asked and confirmed its lineage.
+            // The server was asked for a new lineage, but confirmed this one.
             upstream.formerLineages.removeAll { $0 == lineage }
         } else {
             if upstream.cursor?.lineage != lineage {
@@ -240,8 +240,8 @@ extension SyncSession {
                 unconfirmed = last
             }
         }
-        // The former lineage and the last receipt stay in the row until the server has been asked,
-        // because the response may be lost or this process may die.
+        // The former lineage and the last receipt stay in the row until the server has been asked
+        // for a new lineage, because the response may be lost or this process may die.
         hasReturned = upstream.formerLineages.contains(lineage)
         for (origin, sequence) in known where upstream.acknowledged[origin] ?? 0 < sequence {
             // Origins pushed by other devices matter only once this device pushes them too.
@@ -254,9 +254,10 @@ extension SyncSession {
 }
 
 extension SyncSession {
-    /// Returns the receipt of a lineage with the highest position; reads all receipts.
+    /// Returns the receipt with the highest position in a lineage; reads all receipts.
     ///
-    /// If a server's log still has this entry at its position, it has all earlier entries too.
+    /// If the server's log still has the receipt's entry at that position, it has all earlier
+    /// entries too.
     private func lastReceipt(of lineage: LineageID) throws(LogError) -> Receipt? {
         var last: Receipt?
         var place: [UInt8]? = []
@@ -289,7 +290,7 @@ extension SyncFailure {
 /// The content of a push.
 struct PushedBatch: Sendable {
     var events: [EventID] = []
-    /// The number of receipts after the events.
+    /// The number of receipts that follow the events.
     var receipts = 0
     /// The position at which the next seed starts; nil if there is no next seed.
     var seedPlace: [UInt8]?
@@ -377,8 +378,8 @@ extension SyncSession {
             let position = answer.positions[index]
             guard position > 0 else { return .failed(.malformed("a push")) }
             let code = refusals[position]
-            // The position can contradict earlier data only if the event was accepted before or the
-            // position has been read.
+            // The position can contradict earlier data only if the event had already been accepted
+            // or the position has already been read.
             if !isProbe, position <= read || event.sequence <= former[event.origin] ?? 0,
                 try !holds(event, lineage, position)
             {
@@ -451,7 +452,7 @@ extension SyncSession {
         return try log.isCovered(event, lineage, by: position)
     }
 
-    /// Returns the receipt of a lineage for an event.
+    /// Returns the receipt for an event in a lineage.
     private func receipt(
         of event: EventID, _ lineage: LineageID
     ) throws(LogError) -> Receipt? {

@@ -22,7 +22,7 @@ package import TapedeckSyncProtocol
 /// 1. Every phase except `ready`, `settled` and `ended` waits for one specific response or time.
 /// 2. A failure never changes the record of delivered events. After a failure, a handshake
 ///    determines the position.
-/// 3. Events are offered only after the server's chain was found to agree with ours.
+/// 3. Events are offered only after the server's chain has been found to agree with ours.
 /// 4. If a server cannot accept the events of an origin, that origin is parked with a code; the
 ///    other origins continue.
 package struct SyncState: Sendable {
@@ -56,7 +56,7 @@ package struct SyncState: Sendable {
         package var own: OriginID
         /// The last sequence of every origin in the local log.
         package var lastSequences: [OriginID: UInt64]
-        /// The position up to which the server's log has been read; nil if it was never read.
+        /// The position up to which the server's log has been read; nil if it has never been read.
         package var cursor: SyncCursor?
         /// Whether there may be receipts of other lineages that the server lacks.
         package var hasReceiptsToSeed: Bool
@@ -92,9 +92,10 @@ package struct SyncState: Sendable {
         /// A response to a push: the last sequence of each origin on the server, and the problem
         /// that ended the push early.
         case pushed([OriginID: UInt64], SyncProblem?)
-        /// The server accepted some receipts.
+        /// The server has accepted some receipts.
         case seeded
-        /// A page was recorded, up to these sequences of its origins.
+        /// A page has been recorded; the second value is the last sequence of each origin on the
+        /// page.
         case pulled(head: UInt64, [OriginID: UInt64])
         /// `renewOrigin` or `heal` has rewritten this store's events.
         case mended
@@ -132,7 +133,7 @@ package struct SyncState: Sendable {
     package let options: Options
     package private(set) var phase = Phase.ready
     package private(set) var lineage: LineageID?
-    /// The server's last reported position.
+    /// The position of the server's head, as last reported.
     package private(set) var head: UInt64 = 0
     /// The last sequence of each origin on the server.
     package private(set) var acknowledged: [OriginID: UInt64] = [:]
@@ -297,7 +298,7 @@ extension SyncState {
 
     /// Notes the success of a step.
     ///
-    /// If another phase failed before, that failure still counts: a server that answers pulls but
+    /// If another phase has failed, that failure still counts: a server that answers pulls but
     /// never accepts a push must not be retried forever.
     private mutating func succeeded() {
         if let failedPhase, failedPhase != phase { return }
@@ -510,8 +511,8 @@ extension SyncState {
     ) -> Action {
         switch failure.code {
         case .lineageChanged where backoff.failures == 0:
-            // The handshake returns the new lineage. If this happens twice in a row, the server is
-            // broken.
+            // The handshake returns the new lineage. If the lineage changes twice in a row, the
+            // server is broken.
             _ = backoff.fail(retryAfter: nil, &random)
             return shake()
         case .cursorMismatch
@@ -536,6 +537,6 @@ extension SyncState {
         return .wait(waiting)
     }
 
-    /// The minimum of `pushBytes`; a larger event is sent alone.
+    /// The minimum value of `pushBytes`; an event larger than the limit is sent alone.
     private static let pushBytesMin = 16 << 10
 }

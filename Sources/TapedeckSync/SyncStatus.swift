@@ -34,7 +34,7 @@ public struct SyncStatus: Sendable {
 
     /// Returns the status of every server that the store has contacted, ordered by address.
     ///
-    /// Costs a few lookups per origin. Throws `LogError`: `.damaged`, `.closed`.
+    /// The cost is a few lookups per origin. Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     public static func all(in log: EventLog) throws(LogError) -> [SyncStatus] {
         var found: [SyncStatus] = []
@@ -61,7 +61,7 @@ public struct SyncStatus: Sendable {
         return found
     }
 
-    /// Returns the address under which a store remembers a server; nil if it is unknown.
+    /// Returns the address under which a store remembers a server; nil if the server is unknown.
     @available(*, noasync)
     public static func name(of server: String, in log: EventLog) throws(LogError) -> String? {
         let names = try Upstream.all(in: log).map(\.name)

@@ -30,7 +30,7 @@ package struct Upstream: Hashable, Sendable {
     package var seedRound: UInt64 = 0
     /// The time of the last response, in milliseconds since 1970; 0 for never.
     package var contactedAt: UInt64 = 0
-    /// The position of this store's log at the last time that everything was delivered.
+    /// The head of this store's log when everything was last found to be delivered.
     package var settledAt: UInt64 = 0
     /// The current wait for the server; nil if there is none.
     package var wait: SyncWait?

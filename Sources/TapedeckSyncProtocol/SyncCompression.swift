@@ -31,11 +31,12 @@ package enum SyncCompression {
     ) throws(ModelError) -> [UInt8] {
         let claimed = ZSTD_getFrameContentSize(bytes.baseAddress, bytes.count)
         guard claimed != unknownSize, claimed != invalidSize else {
-            throw ModelError(.altered, "a body is not a Zstandard frame with a declared size")
+            throw ModelError(.altered, "the body is not a Zstandard frame with a declared size")
         }
         guard claimed <= UInt64(countMax) else {
             throw ModelError(
-                .tooLarge, "a decompressed body is \(claimed) bytes long; the limit is \(countMax)",
+                .tooLarge,
+                "the decompressed body is \(claimed) bytes long; the limit is \(countMax)",
                 hint: "send less at once")
         }
         var written = 0
@@ -45,7 +46,7 @@ package enum SyncCompression {
             count = ZSTD_isError(written) == 0 ? written : 0
         }
         guard ZSTD_isError(written) == 0 else {
-            throw ModelError(.altered, "a compressed body was changed or truncated in transit")
+            throw ModelError(.altered, "the compressed body was changed or truncated in transit")
         }
         return result
     }

@@ -49,7 +49,7 @@ package struct SyncDigest: Hashable, Sendable, CustomStringConvertible {
     private var high: UInt64 = 0
     private var low: UInt64 = 0
 
-    /// Creates the digest before the first entry: zeros.
+    /// Creates the digest of a log without entries: all zeros.
     package init() {}
 
     /// Reads 16 bytes; returns nil for any other number of bytes.

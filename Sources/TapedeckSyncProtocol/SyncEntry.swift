@@ -26,13 +26,13 @@ extension [UInt8] {
     }
 }
 
-/// Iterates over consecutive entries in external bytes.
+/// Iterates over consecutive entries in bytes that it does not own.
 package struct SyncEntryReader {
     private var reader: ByteReader
 
     package init(_ bytes: UnsafeRawBufferPointer) { reader = ByteReader(bytes) }
 
-    /// An entry read in place, valid only as long as the underlying bytes.
+    /// An entry read in place, valid only as long as the underlying bytes are.
     package struct Entry {
         package let kind: SyncEntryKind
         package let body: UnsafeRawBufferPointer

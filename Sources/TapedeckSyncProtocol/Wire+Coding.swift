@@ -90,7 +90,7 @@ extension WireMessage {
         } catch {
             throw ModelError(
                 .malformedRequest,
-                "a body is not a \(Self.protoMessageName): \(ForeignError.text(error))")
+                "the body is not a \(Self.protoMessageName): \(ForeignError.text(error))")
         }
     }
 

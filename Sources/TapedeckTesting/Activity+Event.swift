@@ -3,7 +3,8 @@ public import Tapedeck
 extension Activity {
     /// Returns the proposal that the line written by `appendLine(to:)` describes.
     ///
-    /// Throws the validation errors of the events, but never for activity from the generator.
+    /// Throws an error if the event is invalid, which never happens for activity from the
+    /// generator.
     public func event() throws -> ProposedEvent {
         switch kind {
         case .broadcastReceived: try proposal(broadcast())

@@ -5,7 +5,7 @@ public import TapedeckModel
 /// An activity holds only numbers. Texts, ids and URLs are derived from them when a line or an
 /// event is written.
 public struct Activity: Hashable, Sendable {
-    /// The kinds of activity, named like the event types.
+    /// The kinds of activity, named after the event types.
     public enum Kind: UInt8, Sendable, CaseIterable {
         /// A person shared a video.
         case broadcastReceived
@@ -47,16 +47,16 @@ public struct Activity: Hashable, Sendable {
     public var device: Device
     /// The time of the activity, in milliseconds since 1970.
     public var atMilliseconds: UInt64
-    /// The video's rank from 0; lower ranks are more popular.
+    /// The video's rank, from 0; videos with lower ranks are more popular.
     public var videoRank: UInt64
     /// The number of the broadcast, viewing, comment or answer.
     var number: UInt64
     /// Random bits that determine texts and optional fields.
     var draw: UInt64
-    /// The time at which the broadcast was shared, in seconds since 1970, or the player's position
-    /// or the answer's length, in seconds.
+    /// For a broadcast, the time at which it was shared, in seconds since 1970; for a player, its
+    /// position, in seconds; for an answer, its length, in seconds.
     var seconds: UInt64
-    /// The number of earlier sightings, for a broadcast; for a mark or an answer, 1 if the mark is
+    /// For a broadcast, the number of earlier sightings; for a mark or an answer, 1 if the mark is
     /// set or the answer is published, and otherwise 0.
     var count: UInt64
 

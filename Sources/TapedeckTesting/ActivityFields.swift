@@ -95,7 +95,8 @@ extension Activity {
     var expiresSeconds: UInt64 { atMilliseconds / 1_000 + 21_600 }
     /// The length of the video, in seconds.
     var durationSeconds: UInt64 { Activity.durationSeconds(ofVideo: videoRank) }
-    /// The number of the question for an uploaded answer, or of one of 256 answers for a comment.
+    /// For an uploaded answer, the number of its question; for a comment, the number of one of 256
+    /// answers.
     var subject: UInt64 { kind == .answerUploaded ? number / 3 + 1 : draw >> 37 & 255 }
 }
 

@@ -13,8 +13,8 @@ public import Tapedeck
 /// let again = try place.open()
 /// ```
 ///
-/// Initially only the directory is created. Stores and logs that were opened with this object and
-/// are still open when it is deleted are closed.
+/// Initially only the directory is created. When this object is deleted, it closes all stores and
+/// logs that were opened with it and are still open.
 public final class TemporaryStore: Sendable {
     /// The store's directory.
     public let directory: String
@@ -54,7 +54,7 @@ public final class TemporaryStore: Sendable {
 
     /// Opens the store, or creates it if it does not exist.
     ///
-    /// Throws the errors of `TapedeckStore.open`, such as `.busy` if the store is still open.
+    /// Throws the same errors as `TapedeckStore.open`, such as `.busy` if the store is still open.
     public func open(
         projections: [any Projection] = VideoProjections.standard.all
     ) throws -> TapedeckStore {
@@ -66,7 +66,7 @@ public final class TemporaryStore: Sendable {
 
     /// Opens only the log, or creates it if it does not exist.
     ///
-    /// Throws the errors of `EventLog`, such as `.busy` if the log is still open.
+    /// Throws the same errors as `EventLog`, such as `.busy` if the log is still open.
     public func openLog() throws -> EventLog {
         let exists = FileManager.default.fileExists(atPath: path("store.json"))
         let log =

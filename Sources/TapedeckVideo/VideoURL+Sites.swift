@@ -95,7 +95,7 @@ extension VideoURL {
     var dailymotionID: String? {
         if isAt("dai.ly") { return segments.first.flatMap(VideoURL.dailymotionID) }
         if let value = parameter("video"), let id = VideoURL.dailymotionID(value) { return id }
-        // A language may come first: /us/video/ID_title. In /swf/ID, there is no "video".
+        // A language may come first: /us/video/ID_title. The form /swf/ID has no "video" segment.
         let lowered = segments.map { $0.lowercased() }
         if let folder = lowered.firstIndex(of: "video") ?? lowered.firstIndex(of: "swf"),
             folder + 1 < segments.count

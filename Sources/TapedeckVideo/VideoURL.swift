@@ -5,9 +5,9 @@ internal import TapedeckModel
 /// This parser is hand-written because pasted URLs often violate RFC 3986: schemes are missing,
 /// ampersands are HTML-escaped, or a second `?` follows the id.
 struct VideoURL {
-    /// The host in lower case, without user, port and trailing dot.
+    /// The host in lower case, without the user, the port and the trailing dot.
     let host: String
-    /// The percent-decoded path segments, without empty ones.
+    /// The percent-decoded path segments, without empty segments.
     let segments: [String]
     /// The percent-decoded parameters, in order.
     let query: [(name: String, value: String)]
@@ -112,7 +112,7 @@ struct VideoURL {
 
     static func parameters(_ text: Substring) -> [(name: String, value: String)] {
         text.split(separator: "&").map { part in
-            // A "&" that HTML escaped as "&amp;" leaves "amp;" before the name.
+            // A "&" escaped as "&amp;" in HTML leaves "amp;" before the name.
             let part = part.hasPrefix("amp;") ? part.dropFirst(4) : part
             let name = part.prefix { $0 != "=" }
             return (decoded(name), decoded(part[name.endIndex...].dropFirst()))

@@ -136,13 +136,13 @@ import Testing
             "login", "home", "--user", "ada", "--password-file", password, "--json")
         #expect(form.exit == 64)
         #expect(try form.document["error"]?["code"]?.text == "usage")
-        #expect(form.stderr.contains("hint: storectl login home --token-file FILE"))
+        #expect(form.stderr.contains("hint: run storectl login home --token-file FILE"))
         let wrong = try store.file("wrong", "no-token\nno-secret\n".utf8)
         let run = try store.run("login", "home", "--token-file", wrong, "--json")
         #expect(run.exit == 7)
         #expect(try run.document["error"]?["code"]?.text == "unauthorized")
         #expect(run.stderr.contains("the token was read from \(wrong)"))
-        #expect(run.stderr.contains("hint: storectl login home"))
+        #expect(run.stderr.contains("hint: run storectl login home"))
         #expect(!run.stderr.contains("no-secret"))
     }
 
@@ -157,7 +157,7 @@ import Testing
         #expect(run.exit == 7)
         #expect(try run.document["error"]?["code"]?.text == "unauthorized")
         #expect(run.stderr.contains("the login is in \(file)"))
-        #expect(run.stderr.contains("hint: storectl login home"))
+        #expect(run.stderr.contains("hint: run storectl login home"))
     }
 
     @Test func demoStoresNeverSync() throws {

@@ -12,7 +12,7 @@ struct DoctorCommand: ParsableCommand {
 
             --rebuild-index drops the index and rebuilds it from the events, which are not \
             changed. --prune deletes projection files that belong to another version of this \
-            program or to another choice of --winner and --rule, unless a process has them open. \
+            program or to other values of --winner and --rule, unless a process has them open. \
             Deleted files are rebuilt when needed.
 
             EXAMPLE:

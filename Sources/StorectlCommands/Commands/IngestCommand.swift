@@ -6,7 +6,7 @@ internal import TapedeckConnectors
 struct IngestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ingest",
-        abstract: "Record the facts in saved responses of a remote system.",
+        abstract: "Record the facts in saved responses from a remote system.",
         discussion: """
             Facts that the store already has are skipped, so a file can be ingested again. \
             Elements that cannot be read are reported with their paths and skipped, and the exit \

@@ -68,7 +68,7 @@ struct LogCommand: ParsableCommand {
         }
     }
 
-    /// Warns if neither this program nor the log knows a type, because the type is probably
+    /// Warns if neither this program nor the log knows a type, which is then probably
     /// misspelled.
     private func diagnose(_ type: EventType, in log: EventLog) throws {
         guard KnownTypes.schemaVersion(of: type) == nil,

@@ -8,9 +8,9 @@ struct LogoutCommand: AsyncParsableCommand {
         commandName: "logout",
         abstract: "Log this device out of a remote.",
         discussion: """
-            Deletes this device's login and ends its syncs with the remote, including those of \
+            Deletes this device's login and ends its syncs with the remote, including those in \
             other processes. Undelivered intents wait until you log in again with the same \
-            account, because a store has one account per system. With --everywhere, the remote is \
+            account, because a store belongs to one account per system. With --everywhere, the remote is \
             first asked to end all sessions of the account, on all devices and in other programs; \
             only Shelby's v1 API can do this. If the remote fails to do so, the login is kept.
 

@@ -10,7 +10,7 @@ struct QueryListCommand: ParsableCommand {
             The groups timeline, favourites and watch-later show the most recently shared video \
             first; the group likes shows the most recently liked video first. The groups popular \
             and new contain the videos that users submitted. The groups stream, personal-roll, \
-            dashboard/ID and roll/ID are lists of remotes.
+            dashboard/ID and roll/ID are lists kept by remotes.
 
             EXAMPLE:
               storectl query list timeline --playable --newest 300

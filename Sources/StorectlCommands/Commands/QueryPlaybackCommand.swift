@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryPlaybackCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "playback",
-        abstract: "Show where videos were left off, most recently played first.",
+        abstract: "Show where you left off in videos, most recently played first.",
         discussion: """
             EXAMPLE:
               storectl query playback

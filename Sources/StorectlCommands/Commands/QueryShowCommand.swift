@@ -24,7 +24,7 @@ struct QueryShowCommand: ParsableCommand {
         try options.print(JSON(encoding: show)) { text in
             if show.name == nil {
                 text.remark(
-                    "only the parts below are known of show \(show.id);"
+                    "only these parts of show \(show.id) are known;"
                         + " storectl ingest tvmaze/show FILE adds the rest")
             }
             text.fields([

@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QuerySubmissionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "submissions",
-        abstract: "List the videos that users submitted, by views or newest first.",
+        abstract: "List the videos that users submitted, most viewed or newest first.",
         discussion: """
             Your own submissions that no remote lists yet come first.
 

@@ -10,8 +10,8 @@ struct ReplayCommand: ParsableCommand {
             New tables are built next to the live tables, which stay in use until they are \
             replaced. --verify only compares a new build with the live tables, and exits with 3 if \
             they differ. --until builds the state as of a log position or a time, reports it, and \
-            discards it; receipts count as they are known today. --diff lists the rows that \
-            another choice of --winner or --rule would change.
+            discards it; all receipts known today are applied. --diff lists the rows that other \
+            values of --winner or --rule would change.
 
             Projections: \(ShippedProjections.names.joined(separator: ", ")).
 
@@ -81,7 +81,7 @@ struct ReplayCommand: ParsableCommand {
         if let difference { throw ReportedFailure(.checkFailed, difference) }
     }
 
-    /// Also verifies the projections that the store keeps for other choices of parameters.
+    /// Also verifies the projections that the store keeps with other parameters.
     private func verifyOthers(_ report: inout ReplayReport) throws {
         func form(_ projection: any Projection) -> [String] {
             [projection.name, projection.parameters]
@@ -154,7 +154,7 @@ private struct ReplayReport {
     private(set) var peakMemoryBytes: Int
     /// The differences from the live tables; nil without `--verify`.
     private(set) var differences: [ViewsDifference]?
-    /// The reports of projections for other choices of parameters, each with its parameters.
+    /// The reports of projections built with other parameters, each with its parameters.
     private(set) var others: [(parameters: String, projection: ProjectionReport)] = []
     /// The rows that other parameters change; nil without `--diff`.
     let changes: [(projection: any Projection, row: RowDifference)]?
@@ -171,7 +171,7 @@ private struct ReplayReport {
         self.changes = changes
     }
 
-    /// Adds the report of projections for another choice of parameters.
+    /// Adds the report of projections built with other parameters.
     mutating func add(_ other: ReplayReport, parameters: [String: String]) {
         seconds += other.seconds
         peakMemoryBytes = max(peakMemoryBytes, other.peakMemoryBytes)

@@ -10,7 +10,7 @@ struct ServeCommand: AsyncParsableCommand {
         commandName: "serve",
         abstract: "Run a sync server on this machine.",
         discussion: """
-            Devices push their events to the server and pull the events of other devices. The \
+            Devices push their events to the server and pull events from other devices. The \
             server listens on 127.0.0.1 only and prints the command with which a store on this \
             machine can sync. Stop it with SIGTERM or SIGINT.
 

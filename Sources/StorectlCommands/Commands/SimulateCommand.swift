@@ -82,7 +82,7 @@ struct SimulateCommand: AsyncParsableCommand {
         try await server.run()
     }
 
-    /// Throws `CommandError` if the arguments do not match the arguments that started the journal.
+    /// Throws `CommandError` if the arguments do not match those with which the journal was started.
     private func checkGoesOn(from beginning: SimulatorJournal.Beginning) throws {
         guard beginning.system == system, seed ?? beginning.seed == beginning.seed,
             beginning.isAdverse || !adversary

@@ -7,7 +7,7 @@ struct BarPlot {
         bars.append((name, value, label))
     }
 
-    /// Returns the lines of the chart, with bars drawn to an eighth of a column.
+    /// Returns the lines of the chart, with bars drawn to the nearest eighth of a column.
     ///
     /// The longest bar fills the space that names and labels leave free.
     func lines(width: Int) -> [String] {

@@ -11,7 +11,7 @@ struct Interrupted: Error {
 /// Only commands that clean up or print a report when they are interrupted use this type. Any other
 /// command is simply ended by the signal, which never harms a store.
 enum Interruption {
-    // Set by a signal handler, in which only a lock-free store is safe.
+    // Set by a signal handler, in which only a lock-free write is safe.
     private static let signal = Atomic<Int32>(0)
 
     /// Unblocks the signals that the parent process may have blocked.

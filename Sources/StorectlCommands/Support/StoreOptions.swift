@@ -61,9 +61,9 @@ struct StoreOptions: ParsableArguments {
         try withStore { try body(StoreRemotes($0)) }
     }
 
-    /// Opens the log and, if a remote was ever added, the remotes.
+    /// Opens the log and, if a remote has ever been added, the remotes.
     ///
-    /// If no remote was added, projections are not opened, so the store may be on a read-only
+    /// If no remote has been added, projections are not opened, so the store may be on a read-only
     /// medium.
     func withLogAndRemotes<R>(_ body: (EventLog, StoreRemotes?) throws -> R) throws -> R {
         try withLog(isReading: true) { log in

@@ -8,7 +8,7 @@ final class TokenSource: Sendable {
 
     /// Reads the file for the first time.
     ///
-    /// - Throws: The errors of `TokenFile.read`.
+    /// - Throws: The same errors as `TokenFile.read`.
     init(_ path: String) throws {
         self.path = path
         last = Mutex(try TokenFile.read(path))

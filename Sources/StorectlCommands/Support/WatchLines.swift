@@ -2,7 +2,7 @@ internal import Synchronization
 internal import Tapedeck
 
 /// Prints the updates of a watched list: one JSON document per update, or one line of text per
-/// change of the list or its state.
+/// change to the list or to its state.
 final class WatchLines<Entry: Encodable & Hashable & Sendable>: Sendable {
     private let isJSON: Bool
     private let cells: @Sendable (Entry) -> [String?]

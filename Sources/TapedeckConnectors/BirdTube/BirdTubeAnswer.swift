@@ -67,7 +67,7 @@ enum BirdTubeAccount {
         guard !secrets.user.isEmpty, !secrets.password.isEmpty else {
             throw SyncFailure(
                 .unauthorized, "BirdTube requires an e-mail address and a password",
-                hint: "storectl login NAME --user ADDRESS, with the password on standard input")
+                hint: "run storectl login NAME --user ADDRESS with the password on standard input")
         }
     }
 
@@ -81,11 +81,11 @@ enum BirdTubeAccount {
                 hint: "storectl login NAME --sign-up creates one")
         case "Password is incorrect.":
             throw SyncFailure(
-                .unauthorized, "BirdTube rejected the password", hint: "storectl login NAME")
+                .unauthorized, "BirdTube rejected the password", hint: "run storectl login NAME")
         case "The email exists.":
             throw SyncFailure(
                 .conditionFailed, "BirdTube already has an account with this address",
-                hint: "storectl login NAME, without --sign-up")
+                hint: "run storectl login NAME without --sign-up")
         case let message: throw SyncFailure(.remoteError, "BirdTube returned an error: \(message)")
         }
         let failure: SyncFailure

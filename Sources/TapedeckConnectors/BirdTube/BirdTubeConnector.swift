@@ -50,7 +50,7 @@ package import TapedeckVideo
 /// lacks these routes (404), everything else still works.
 ///
 /// Each read requests the newest page of every chat, and older pages until it reaches known
-/// messages; it does not notice if an older message has been blocked since.
+/// messages; it does not notice if an older message has since been blocked.
 package struct BirdTubeConnector: Connector {
     /// The number of rows requested per page; the server has no limit.
     static let rowsPerPage: Int64 = 50

@@ -154,8 +154,8 @@ extension ChatFile {
 }
 
 extension JSONElement {
-    /// The threshold above which a number counts milliseconds: as seconds it is in the year 5138,
-    /// as milliseconds in the year 1973.
+    /// The smallest number that counts as milliseconds: as seconds, it is a time in the year 5138;
+    /// as milliseconds, a time in 1973.
     private static let millisecondsMin = 100_000_000_000.0
 
     /// Returns a member that is a time in an undocumented format, as Unix milliseconds.

@@ -51,7 +51,7 @@ package struct ShelbyConnector: Connector {
         guard let token = secrets.token, !token.isEmpty else {
             throw SyncFailure(
                 .unauthorized, "Shelby requires an OAuth token and its secret",
-                hint: "storectl login NAME --token-file FILE, with each on its own line")
+                hint: "run storectl login NAME --token-file FILE, with each on its own line")
         }
         var account = RemoteAccount(user: "", token: token, tokenSecret: secrets.tokenSecret)
         account.details["consumerKey"] = secrets.consumerKey
@@ -183,7 +183,7 @@ package struct ShelbyConnector: Connector {
         }
     }
 
-    /// Removes the marks set before the intent; a mark that was set on the remote later stays.
+    /// Removes the marks set before the intent; a mark that was later set on the remote stays.
     private func unset(_ known: KnownBroadcasts, before intent: Intent) -> DeliveryPlan {
         let time = Int64(intent.event.stamp.milliseconds)
         let told = known.told.filter { $0.time <= time }
@@ -304,7 +304,7 @@ package struct ShelbyConnector: Connector {
         if isLogin || response.status == 401 {
             return SyncFailure(
                 .unauthorized, text,
-                hint: "storectl login NAME --token-file FILE, with a valid token")
+                hint: "run storectl login NAME --token-file FILE with a valid token")
         }
         if let failure = response.failure, failure.isTransient {
             return SyncFailure(failure.code, text, retryAfter: failure.retryAfter)

@@ -160,7 +160,7 @@ extension ShelbyV1Connector {
         if let upvoters = shown?.upvoters, !upvoters.contains(account.user) {
             throw SyncFailure(
                 .unauthorized, "Shelby did not attribute the like to the account",
-                hint: "storectl login NAME")
+                hint: "run storectl login NAME")
         }
         let time = observedAt(response, intent)
         guard let shown, shown.upvoters != nil else {
@@ -218,7 +218,7 @@ extension ShelbyV1Connector {
     /// Returns the time at which a changed like was observed.
     ///
     /// Response dates have a resolution of one second. A change must count as newer than everything
-    /// read earlier in the same second, and two changes must keep their order. Within the second,
+    /// read earlier in the same second, and two changes must keep their order. Within one second,
     /// the time of the user's action therefore decides.
     private func observedAt(_ response: RemoteResponse, _ intent: Intent) -> Int64? {
         response.date.map { second in

@@ -48,7 +48,7 @@ package struct ShelbyV1Connector: Connector {
         guard !secrets.user.isEmpty, !secrets.password.isEmpty else {
             throw SyncFailure(
                 .unauthorized, "Shelby requires an e-mail address and a password",
-                hint: "storectl login NAME --user ADDRESS, with the password on standard input")
+                hint: "run storectl login NAME --user ADDRESS with the password on standard input")
         }
         guard let answer = answers.first else {
             return .send(
@@ -144,8 +144,8 @@ package struct ShelbyV1Connector: Connector {
             : list("/dashboard", since: page.place)
     }
 
-    /// Returns the request for the user's public roll, from the row with the id `since` to older
-    /// rows.
+    /// Returns the request for the user's public roll, starting at the row with the id `since` and
+    /// continuing with older rows.
     ///
     /// If `since` is empty, the page begins with the newest row.
     func rollFrames(_ account: RemoteAccount, since: String = "") -> RemoteRequest {

@@ -54,7 +54,7 @@ enum ShelbyV1Documents {
 
     /// The actions genius, watch and comment.
     private static let unsupportedActions: Set<Int64> = [3, 9, 10]
-    /// Recommendations by the video graph and by Mortar.
+    /// Recommendations from the video graph and from Mortar.
     private static let creatorlessActions: Set<Int64> = [31, 33]
 }
 
@@ -174,7 +174,7 @@ struct ShelbyV1Message {
     let origin: String?
     let text: String
 
-    /// Returns the messages of a conversation whose text is not empty, in order.
+    /// Returns the messages of a conversation in order, without those whose text is empty.
     static func list(
         _ conversation: JSONElement, _ refused: inout [IngestRefusal]
     ) throws(IngestRefusal) -> [ShelbyV1Message] {
@@ -214,7 +214,7 @@ struct ShelbyV1Message {
         return sighting
     }
 
-    /// The prefix that identifies a message of Shelby among the comments of all systems.
+    /// The prefix that identifies a Shelby message among the comments of all systems.
     static let prefix = "shelby:"
 }
 

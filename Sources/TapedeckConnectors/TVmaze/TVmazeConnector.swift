@@ -24,8 +24,8 @@ package struct TVmazeConnector: Connector {
 
     private let schedules: [TVmazeSchedule]
 
-    /// Creates a connector for schedules, given by `TVmazeSchedule.name`; unknown names are
-    /// skipped.
+    /// Creates a connector for the schedules with these names (`TVmazeSchedule.name`); unknown
+    /// names are skipped.
     package init(schedules names: [String] = []) {
         let known = names.compactMap { TVmazeSchedule($0) }
         schedules = known.isEmpty ? TVmazeSchedule.standard : known
@@ -68,7 +68,7 @@ package struct TVmazeConnector: Connector {
         }
     }
 
-    /// Returns the earliest midnight of any schedule, since a new week may begin then.
+    /// Returns the next midnight in the zone of any schedule, because a new week may begin then.
     package func turn(after now: UInt64) -> UInt64? {
         schedules.map { $0.midnight(after: now) }.min()
     }

@@ -67,7 +67,9 @@ package struct WhaleConnector: Connector {
             guard !secrets.user.isEmpty, !secrets.password.isEmpty else {
                 throw SyncFailure(
                     .unauthorized, "Whale requires an e-mail address and a password",
-                    hint: "storectl login NAME --user ADDRESS, with the password on standard input")
+                    hint:
+                        "run storectl login NAME --user ADDRESS with the password on standard input"
+                )
             }
             return .send(
                 RemoteRequest(

@@ -165,7 +165,7 @@ enum WhaleDelivery {
             sightings.add(try WhaleDocuments.answer(row, postedAs: event), at: row.path)
             try sightings.addQuestion(try row.member("question"))
         }
-        // A comment and a like of the same answer may have the same id, so the remote id includes
+        // A comment and a like on the same answer may have the same id, so the remote id includes
         // the kind.
         return Confirmation(
             remoteID: "\(kind)/\(try row.id())", sightings: sightings.result.proposals)

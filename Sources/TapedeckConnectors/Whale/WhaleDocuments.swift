@@ -7,7 +7,7 @@ internal import TapedeckVideo
 struct WhalePage {
     /// The rows that are objects.
     private(set) var rows: [JSONElement] = []
-    /// The rows that are not objects, each as its path and the reason.
+    /// The rows that are not objects; each string contains a path and a reason.
     private(set) var refused: [String] = []
     /// The page's number, starting at 0.
     private(set) var number: Int64
@@ -194,7 +194,7 @@ struct WhaleSightings {
         context = IngestContext(show: nil, observedAt: response.date)
     }
 
-    /// The refused rows, each as its path and the reason.
+    /// The refused rows; each string contains a path and a reason.
     var refused: [String] { result.refused.map { "\($0.path): \($0.message)" } }
 
     /// Adds a sighting and returns its index, or nil if it is a duplicate or was refused.

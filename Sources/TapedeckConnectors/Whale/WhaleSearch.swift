@@ -26,7 +26,7 @@ struct WhaleSearch {
         self.user = user
     }
 
-    /// Returns the result of `probe` according to the page.
+    /// Returns what the response to `probe` shows.
     func result(of probe: RemoteRequest?) throws(SyncFailure) -> ProbeResult {
         let page = try WhalePage(response)
         let list = String((probe?.path ?? "").dropFirst(WhaleConnector.root.count))

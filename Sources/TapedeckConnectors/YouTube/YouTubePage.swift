@@ -38,7 +38,7 @@ public struct YouTubePage: Hashable, Sendable {
         guard html.count <= YouTubePage.bytesMax else {
             throw ModelError(
                 .tooLarge,
-                "the page has \(html.count) bytes; the limit is \(YouTubePage.bytesMax)")
+                "the page is \(html.count) bytes long; the limit is \(YouTubePage.bytesMax)")
         }
         var facts = PageFacts()
         HTMLElements.forEach(named: ["meta", "link"], in: html) { facts.add($0) }

@@ -18,20 +18,20 @@ final class RequestGate: Sendable {
         if inside.wrappingAdd(1, ordering: .relaxed).newValue > ServerLimits.requestsMax {
             leave()
             throw ServerError(
-                .unavailable, "more than \(ServerLimits.requestsMax) requests are being answered",
+                .unavailable, "more than \(ServerLimits.requestsMax) requests are being processed",
                 hint: "try again later")
         }
     }
 
     func leave() { inside.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// Counts bytes of bodies in memory; the caller must call `release` even if this throws.
+    /// Counts the bytes of bodies in memory; the caller must call `release` even if this throws.
     fileprivate func hold(_ count: Int) throws(ServerError) {
         guard
             held.wrappingAdd(count, ordering: .relaxed).newValue <= ServerLimits.heldBytesMax
         else {
             throw ServerError(
-                .unavailable, "too many large requests are being answered",
+                .unavailable, "too many large requests are being processed",
                 hint: "try again later")
         }
     }

@@ -55,7 +55,7 @@ extension SyncServer {
     public struct Address: Hashable, Sendable {
         /// The configured host.
         public let host: String
-        /// The port, even if 0 was configured.
+        /// The actual port, even if 0 was configured.
         public let port: Int
         /// The path of the file that contains a token for the space `default`.
         public let tokenFile: String

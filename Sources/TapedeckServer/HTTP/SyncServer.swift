@@ -31,7 +31,7 @@ public final class SyncServer: Service {
         case ended
     }
 
-    /// Opens the directory, or creates it with a space `default` and a token.
+    /// Opens the directory, or creates it with a space named `default` and a token.
     ///
     /// Throws `ServerError`: `.usage` (an invalid port, or an address that other machines can
     /// reach), `.busy` (another server is using the directory), `.newerFormat`, `.damaged`,

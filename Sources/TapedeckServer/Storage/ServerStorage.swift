@@ -27,14 +27,14 @@ package protocol ServerStorage: Sendable {
     /// Returns the entries after a cursor: about `bytesMax` bytes, but at least one entry if there
     /// are any.
     ///
-    /// Events of `held`'s origin after `held` are returned as references. Throws `.lineageChanged`,
-    /// `.cursorMismatch`, `.damaged`.
+    /// Events that come after `held` in the same origin are returned as references. Throws
+    /// `.lineageChanged`, `.cursorMismatch`, `.damaged`.
     func pull(
         _ space: SpaceID, after cursor: SyncCursor, bytesMax: Int, held: EventID?
     ) async throws(ServerError) -> WirePullResponse
 
     /// Begins a new lineage if the cursor, or a receipt of the current lineage, proves that entries
-    /// were lost; the log stays.
+    /// were lost; the log is kept.
     func renewLineage(
         _ space: SpaceID, cursor: SyncCursor, proof: Receipt?, hasReturned: Bool
     ) async throws(ServerError) -> WireHandshakeResponse
@@ -42,7 +42,7 @@ package protocol ServerStorage: Sendable {
     /// Returns the head of a space's log.
     func head(of space: SpaceID) async throws(ServerError) -> SpaceHead
 
-    /// Calls `body` on an unspecified thread after each change of a head or a lineage, for the
+    /// Calls `body` on an unspecified thread after each change to a head or a lineage, for the
     /// lifetime of this object.
     func observeHeads(_ body: @escaping @Sendable (SpaceID, SpaceHead) -> Void)
 

@@ -1,7 +1,7 @@
 package import TapedeckModel
 internal import TapedeckSyncProtocol
 
-/// The number of a space on its server; a *space* is a log with one order of entries.
+/// The number of a space on its server; a *space* is a log whose entries have a single order.
 package struct SpaceID: RawRepresentable, Hashable, Comparable, Sendable, CustomStringConvertible {
     package let rawValue: UInt32
 
@@ -39,8 +39,8 @@ enum SpaceName {
         guard isFine, (1...ServerLimits.nameCountMax).contains(name.utf8.count) else {
             throw ServerError(
                 .usage, "\"\(name.prefix(80))\" cannot be the name of a \(what)",
-                hint: "use letters, digits, dots, dashes and underscores,"
-                    + " at most \(ServerLimits.nameCountMax)")
+                hint: "use at most \(ServerLimits.nameCountMax) letters, digits, dots,"
+                    + " dashes and underscores")
         }
     }
 }

@@ -202,7 +202,7 @@ extension SpaceRows {
     ///
     /// For the current lineage, the event's position in the log serves as a receipt. It can
     /// contradict another receipt of the same lineage only if the server was restored from a backup
-    /// without beginning a new lineage. Devices then need both receipts.
+    /// without beginning a new lineage. In that case, devices need both receipts.
     private mutating func knownReceipt(
         of event: EventID, from lineage: LineageID
     ) throws -> Receipt? {
@@ -257,7 +257,7 @@ private enum Taken {
         .problem(
             WireProblem(
                 .gap, of: EventID(origin: origin, sequence: last + 1),
-                "the server has \(last) events of \(origin)"))
+                "the server has \(last) events from \(origin)"))
     }
 }
 

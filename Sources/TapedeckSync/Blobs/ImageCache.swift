@@ -39,8 +39,8 @@ public final class ImageCache: Sendable {
     public static let bytesMaxDefault: UInt64 = 100 << 20
     /// The maximum length of a URL in bytes.
     public static let addressBytesMax = 4_096
-    /// The divisor for the part of the budget that an eviction also frees, so that not every new
-    /// picture causes an eviction.
+    /// An eviction frees an additional 1/`slack` of the budget, so that not every new picture
+    /// causes an eviction.
     private static let slack: UInt64 = 16
     /// The minimum time between two recorded uses of a picture, in milliseconds.
     private static let useMilliseconds: Int64 = 60_000
@@ -185,7 +185,7 @@ public final class ImageCache: Sendable {
         else {
             throw SyncError(
                 .usage,
-                "the URL of a picture must be 1 to \(ImageCache.addressBytesMax) bytes long, without control characters"
+                "the URL of a picture must be 1 to \(ImageCache.addressBytesMax) bytes long and must not contain control characters"
             )
         }
         let name = BlobStore.name(of: SHA256.hash(data: Array(url.utf8)))

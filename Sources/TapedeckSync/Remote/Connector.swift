@@ -69,7 +69,7 @@ package protocol Connector: Sendable {
     ) throws -> DeliveryPlan
 
     /// Returns intents that follow from rules instead of being events, such as removing a mark
-    /// after the video was watched.
+    /// after the video has been watched.
     ///
     /// - Parameters:
     ///   - after: The row after which to continue; nil to start at the beginning.
@@ -240,7 +240,7 @@ package struct RemoteContent: Sendable {
     package init() {}
 }
 
-/// The values other than the account that a request may depend on.
+/// The values, other than the account, on which a request may depend.
 ///
 /// The session passes them in, which keeps connectors pure.
 package struct RequestMoment: Hashable, Sendable {

@@ -49,9 +49,10 @@ struct Custody {
     ///   - device: This device.
     ///   - age: The continuous time since the intent was created, in milliseconds; nil if a clock
     ///     may have been set since then.
-    ///   - intent: The server's position and time for the intent; nil if it is not sequenced yet.
+    ///   - intent: The server's position and time for the intent; nil if it has not been sequenced
+    ///     yet.
     ///   - claims: The server's positions and times for the sequenced claims.
-    ///   - hasOpenClaim: Whether this device has a claim that is not sequenced yet.
+    ///   - hasOpenClaim: Whether this device has a claim that has not been sequenced yet.
     ///   - hasServer: Whether the store syncs with a server.
     ///   - now: The current time on the server's clock; nil if it is unknown until the next sync.
     static func of(

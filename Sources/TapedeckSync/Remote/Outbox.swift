@@ -198,8 +198,8 @@ public struct Outbox: Projection {
         return (event.typeIndex, owner)
     }
 
-    /// Replaces the previous intent of a register; returns false if a later intent already holds
-    /// the register.
+    /// Replaces the previous intent of a register; returns false if the register already contains a
+    /// later intent.
     private func hold(
         _ item: OutboxItem, in register: (typeIndex: Int, owner: String), _ order: FoldOrder,
         _ key: inout KeyedState<State>
@@ -220,10 +220,10 @@ public struct Outbox: Projection {
 
     /// Returns the item of an intent, and the kind of item that it is stored as.
     ///
-    /// A missing derived item is created unless it was settled. If any other item is missing, it
-    /// has either ended or its outcome was folded before its intent. That can happen because stamps
-    /// depend on device clocks: until all receipts have arrived, a confirmation can precede its
-    /// intent. This must not lead to a second delivery.
+    /// A missing derived item is created unless it has already been settled. If any other item is
+    /// missing, it has either ended or its outcome was folded before its intent. That can happen
+    /// because stamps depend on device clocks: until all receipts have arrived, a confirmation can
+    /// precede its intent. This must not lead to a second delivery.
     private func item(
         of intent: String, _ isDerived: Bool, _ event: borrowing FoldEvent,
         _ key: inout KeyedState<State>

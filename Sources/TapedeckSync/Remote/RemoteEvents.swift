@@ -12,7 +12,7 @@ extension RemoteEvent {
         } catch {
             throw ModelError(
                 .invalidPayload,
-                "\(payload.count) bytes are not a valid \(Self.eventType) payload")
+                "a payload of \(payload.count) bytes is not a valid \(Self.eventType)")
         }
     }
 

@@ -25,7 +25,7 @@ package struct RemoteFreshness: Sendable {
     /// expire first are dropped.
     package static let pagesMax = 2_000
 
-    /// The fresh span of each page, by row name.
+    /// The time span in which each page is fresh, by row name.
     private var spans: [String: FreshSpan] = [:]
 
     init() {}
@@ -50,7 +50,7 @@ package struct RemoteFreshness: Sendable {
         return span.holds(at: now) ? span.until : nil
     }
 
-    /// Notes the fresh span of a response and returns the row that stores the span.
+    /// Notes the time span in which a response is fresh, and returns the row that stores the span.
     mutating func take(
         _ page: RemotePage, _ remote: Remote, _ response: RemoteResponse, at now: UInt64
     ) -> SyncRow {

@@ -67,7 +67,7 @@ package struct RemoteRow: Hashable, Sendable {
         SyncRow("\(key(remote))/feed/\(Digest16(hashing: Array(feed.utf8)).text)", [1])
     }
 
-    /// Returns whether a feed was ever read to its end.
+    /// Returns whether a feed has ever been read to its end.
     @available(*, noasync)
     static func isComplete(
         _ remote: String, feed: String, in log: EventLog

@@ -181,7 +181,7 @@ extension RemoteSession {
                 return nil
             }
             // The request is idempotent, so no claim is needed. If the remote accepts the request
-            // but it has no effect, the request is repeated only in the next sync.
+            // but the request has no effect, it is repeated only in the next sync.
             guard !delivered.contains(RemoteSession.name(of: delivery, intent)) else {
                 block(intent)
                 return nil
@@ -215,8 +215,8 @@ extension RemoteSession {
                 message: "the request may have taken effect; this cannot be checked")
             return nil
         }
-        // A device that took over the intent has already waited longer than the settling time,
-        // until the sender's lease ended.
+        // A device that took over the intent has already waited for the sender's lease to end,
+        // which takes longer than the settling time.
         if let part, custody == .own {
             let rest = unsettled(part, for: connector.manifest.settling)
             guard rest == 0 else {
@@ -227,7 +227,7 @@ extension RemoteSession {
         return (probe, .probe(delivery, intent))
     }
 
-    /// Parks a lane whose next request uploads files while the network is metered.
+    /// While the network is metered, parks a lane whose next request uploads files.
     private mutating func waitForNetwork(_ intent: Intent) throws {
         let held = try RemoteRow.lane(remote.name, intent.key.text, in: log)
         if held?.wait.reason != .metered {
@@ -319,7 +319,7 @@ extension RemoteSession {
         try log.record(
             events, rows: [RemoteRow.lane(remote.name, intent.key.text, nil), row.row])
         report.pushed += 1
-        // Continue with the other parts of the intent, then with its end.
+        // Continue with the other parts of the intent, then complete it.
         if !delivery.target.isEmpty { delivering.queue.insert(intent, at: 0) }
     }
 

@@ -9,8 +9,8 @@ extension RemoteSession {
             var page: RemotePage
             var hasNews = false
             var rounds = 1
-            /// Whether the feed had been read to its end before this walk; nil before its first
-            /// page.
+            /// Whether the feed had been read to its end before this walk; nil until the walk has
+            /// read a page.
             var wasComplete: Bool?
             /// Whether the feed was linked from another page.
             var isLead = false
@@ -49,7 +49,7 @@ extension RemoteSession {
 
         /// Starts every feed from the beginning.
         ///
-        /// - Parameter leads: Linked pages left over from earlier readings.
+        /// - Parameter leads: Linked pages that earlier syncs did not read.
         mutating func begin(
             _ connector: any Connector, _ account: RemoteAccount?, now: UInt64,
             leads: [RemotePage]
@@ -136,8 +136,8 @@ extension RemoteSession {
 
         /// Advances past a page.
         ///
-        /// - Returns: Whether the feed has been read to its end without gaps, and the first page of
-        ///   the feed if its walk has ended.
+        /// - Returns: Whether the feed has been read to its end without gaps; and, if its walk has
+        ///   ended, the first page of the feed.
         mutating func took(
             _ page: RemotePage, _ content: RemoteContent, news: [Bool], isComplete: Bool
         ) -> (isWhole: Bool, ended: RemotePage?) {
@@ -202,7 +202,7 @@ extension RemoteSession {
             read.others(isNew: recorded.isNew, all: !isComplete).filter { reading.isNew($0) }
         }
         let complete = RemoteRow.complete(remote, feed: page.feed)
-        // If the sync ended after this page, the pages between this page and the known ones would
+        // If the sync ended after this page, the pages between this page and the known pages would
         // never be requested. The feed therefore does not count as complete until they have been
         // read.
         func leavesGap(_ recorded: EventLog.RecordedEvents) -> Bool {

@@ -24,9 +24,9 @@ package import TapedeckProjections
 ///    intent was recorded, because older data may be out of date.
 /// 5. A 401 only invalidates the token. The session tries one new login; if that fails, the remote
 ///    waits for the user. If another process writes a new login, the next request uses it.
-/// 6. Nothing is sent after the login was deleted or the remote removed, or from an account other
-///    than the store's. The session checks the login and the remote before each request and the
-///    account after each login, and ends if a check fails.
+/// 6. Nothing is sent after the login has been deleted or the remote has been removed, or from an
+///    account other than the store's. The session checks the login and the remote before each
+///    request and the account after each login, and ends if a check fails.
 package struct RemoteSession {
     /// Options: whether to keep reading when everything is done, and the retry limits.
     package typealias Options = SyncState.Options
@@ -261,7 +261,7 @@ package struct RemoteSession {
             return try send(connector.request(for: page, account), .page(page))
         }
         if let (request, pending) = try nextDelivery(account) { return try send(request, pending) }
-        // An intent may require a new reading of the remote first.
+        // An intent may require that the remote be read again first.
         if let page = nextPage() {
             delivering.restart()
             return try send(connector.request(for: page, account), .page(page))

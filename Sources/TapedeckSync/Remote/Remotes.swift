@@ -118,7 +118,7 @@ public struct Remote: Hashable, Sendable {
             throw SyncError(
                 .usage, "\"\(name.prefix(60))\" is not a valid name for a remote",
                 hint:
-                    "use 1 to \(Remote.nameCountMax) lowercase letters, digits and hyphens, such as home"
+                    "use 1 to \(Remote.nameCountMax) lowercase letters, digits and hyphens, as in home"
             )
         }
         self.init(name: name, system: system, url: try HTTPAddress(url).base, parts: parts)

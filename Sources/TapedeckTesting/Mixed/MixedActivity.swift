@@ -13,8 +13,8 @@ public struct MixedActivity: Sendable {
     /// A line has no field for the observation time of a sighting, so that time is unknown after
     /// import.
     ///
-    /// Throws `ModelError` if the payload cannot be written, but never for activity from the
-    /// generator.
+    /// Throws `ModelError` if the payload cannot be written, which never happens for activity from
+    /// the generator.
     public func appendLine(to bytes: inout [UInt8]) throws {
         let payload = try EventCatalogue.video.json(
             type: proposal.type, version: proposal.schemaVersion, payload: proposal.payload)

@@ -54,7 +54,7 @@ extension MixedActivityGenerator {
         }
     }
 
-    /// Records the remote's view of a published answer, other users, and the next step of the
+    /// Records a published answer as the remote shows it, other users, and the next step of the
     /// current recording.
     mutating func answer(_ activity: Activity) throws {
         if activity.count > 0 {

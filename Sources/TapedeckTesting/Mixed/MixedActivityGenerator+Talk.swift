@@ -19,7 +19,7 @@ extension MixedActivityGenerator {
                 } else {
                     $0.video = activity.video
                 }
-                // Another user posts a different text.
+                // The comment is by another user, so its text is different.
                 var other = activity
                 other.draw = random.next()
                 ($0.text, $0.author) = (other.saying, other.person)

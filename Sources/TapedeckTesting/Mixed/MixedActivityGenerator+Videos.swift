@@ -2,7 +2,7 @@ import Tapedeck
 
 /// Events about videos that are shared, played and kept.
 extension MixedActivityGenerator {
-    /// The average number of queue changes per clearing of the queue.
+    /// The average number of changes to the queue for each time that it is cleared.
     private static let queueChanges: UInt64 = 32
 
     /// Records the list entry and the frame of a broadcast, and a playability check.
@@ -75,7 +75,7 @@ extension MixedActivityGenerator {
         }
     }
 
-    /// Records the video that a player is playing, a viewing, or a change of the queue.
+    /// Records either the video that a player is playing, or a viewing, or a change to the queue.
     mutating func play(_ activity: Activity) throws {
         if random.oneIn(4) {
             let playing = NowPlayingChanged.with {
@@ -131,8 +131,8 @@ extension MixedActivityGenerator {
         }
     }
 
-    /// Records the download of a video that was marked to watch later, the removal of the download
-    /// of a video that was unmarked, or a share.
+    /// Records the download of a video marked to watch later, the removal of the download after its
+    /// video is unmarked, or a share.
     mutating func keep(_ activity: Activity) throws {
         if random.oneIn(4) {
             if activity.count == 1 {

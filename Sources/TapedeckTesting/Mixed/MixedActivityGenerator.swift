@@ -30,7 +30,7 @@ public struct MixedActivityGenerator: Sendable {
     /// Creates a generator.
     ///
     /// - Parameter videos: The number of videos, at least 1. The number of users, shows and answers
-    ///   depends on it.
+    ///   depends on this number.
     public init(seed: UInt64, videos: Int = 10_000) {
         pulse = ActivityGenerator(seed: seed, videos: videos)
         random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x0411))
@@ -40,7 +40,7 @@ public struct MixedActivityGenerator: Sendable {
 
     /// Returns the next activity.
     ///
-    /// Throws the validation errors of the events, but never for the events generated here.
+    /// Throws an error if an event is invalid, which never happens for the events generated here.
     public mutating func next() throws -> MixedActivity {
         if waiting.isEmpty { try happen() }
         return waiting.removeFirst()

@@ -39,7 +39,7 @@ public struct AskQuestion: Sendable {
 
     /// Returns the question, or nothing while the same question to the same user is pending.
     ///
-    /// Throws a `Refusal`, or errors from reading. Costs one lookup.
+    /// Throws a `Refusal`, or errors from reading the store. The cost is one lookup.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         guard try queries.shownProfile(question.receiver) != nil else { throw Refusal.unknownUser }
         return try queries.isAsking(question) ? [] : [question]

@@ -35,8 +35,8 @@ public struct CommentOnAnswer: Sendable {
 
     /// Returns the comment, with the account's user as its author if that user is known.
     ///
-    /// Posting the same text twice creates two comments. Throws a `Refusal`, or errors from
-    /// reading. Costs a few lookups.
+    /// Posting the same text twice creates two comments. Throws a `Refusal`, or errors from reading
+    /// the store. The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         guard try queries.answer(comment.answer) != nil else { throw Refusal.unknownAnswer }
         var comment = comment

@@ -17,7 +17,7 @@ public struct EditProfile: Sendable {
 
     /// Creates the command.
     ///
-    /// - Parameter write: sets the fields to change, and adds the fields to remove to `cleared`.
+    /// - Parameter write: sets the fields to change, and lists the fields to remove in `cleared`.
     public init(_ write: (inout ProfileEdited) -> Void) {
         var changes = ProfileEdited()
         write(&changes)
@@ -28,7 +28,7 @@ public struct EditProfile: Sendable {
     /// field differs.
     ///
     /// Throws `ModelError`: `.signInRequired` if the account's user is unknown, `.invalidPayload`,
-    /// `.tooLarge`; or errors from reading. Costs a few lookups.
+    /// `.tooLarge`; or errors from reading the store. The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         var edit = changes
         edit.user = try queries.requireOwnUser()

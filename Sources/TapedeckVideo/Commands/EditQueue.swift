@@ -44,7 +44,7 @@ public struct EditQueue: Sendable {
         case noSuchPlace
         /// The queue is empty.
         case empty
-        /// The queue holds `PlayQueue.videosMax` videos.
+        /// The queue already holds `PlayQueue.videosMax` videos.
         case full
 
         /// The error message.
@@ -80,7 +80,7 @@ public struct EditQueue: Sendable {
 
     /// Returns the event to record.
     ///
-    /// Throws a `Refusal`, or errors from reading.
+    /// Throws a `Refusal`, or errors from reading the store.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         try decide(count: queries.queueCount(queue)) { try queries.isQueued($0, queue: queue) }
     }
@@ -89,7 +89,7 @@ public struct EditQueue: Sendable {
     ///
     /// - Parameter isQueued: returns whether a video is in the queue.
     ///
-    /// Throws a `Refusal`, or the errors of `isQueued`.
+    /// Throws a `Refusal`, or the errors from `isQueued`.
     public func decide(
         count: Int, isQueued: (VideoKey) throws -> Bool
     ) throws -> [any Event] {

@@ -47,7 +47,7 @@ public struct FollowUser: Sendable {
     /// Returns the event to record, or nothing if there is no change.
     ///
     /// Throws a `Refusal`; `ModelError` with `.signInRequired` if the account's user is unknown; or
-    /// errors from reading. Costs a few lookups.
+    /// errors from reading the store. The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         let own = try queries.requireOwnUser()
         guard own != user else { throw Refusal.isOneself }

@@ -38,7 +38,7 @@ public struct LikeAnswer: Sendable {
     /// on a remote.
     ///
     /// Repeated likes are avoided because remotes count each of them, even from the same user.
-    /// Throws a `Refusal`, or errors from reading. Costs a few lookups.
+    /// Throws a `Refusal`, or errors from reading the store. The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         guard let known = try queries.answer(answer) else { throw Refusal.unknownAnswer }
         guard known.isLiked != isOn else { return [] }

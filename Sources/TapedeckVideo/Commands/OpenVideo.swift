@@ -28,8 +28,8 @@ public struct OpenVideo: Sendable {
 
     /// Returns the event to record, or nothing if this viewing is already recorded.
     ///
-    /// The user need not be signed in. `ViewCounts` determines whether the view counts. Costs one
-    /// lookup.
+    /// The user need not be signed in. `ViewCounts` determines whether the view counts. The cost is
+    /// one lookup.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         try queries.isOpened(opening) ? [] : [opening]
     }

@@ -32,7 +32,8 @@ public struct PostChatMessage: Sendable {
 
     /// Returns the message, with the signed-in account as its sender.
     ///
-    /// Throws `ModelError` with `.signInRequired` if the user is not signed in. Costs one lookup.
+    /// Throws `ModelError` with `.signInRequired` if the user is not signed in. The cost is one
+    /// lookup.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         var message = message
         message.sender = try queries.requireSignedIn().account

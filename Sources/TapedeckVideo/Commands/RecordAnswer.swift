@@ -56,7 +56,8 @@ public struct RecordAnswer: Sendable {
         case notAsked
         /// The question is answered, or an answer was submitted and no remote has refused it.
         case alreadyAnswered
-        /// An answer from this recording was already submitted; a new recording needs a new name.
+        /// An answer from this recording has already been submitted; a new recording needs a new
+        /// name.
         case hasEnded
         /// The recording has no segments.
         case nothingRecorded
@@ -72,7 +73,7 @@ public struct RecordAnswer: Sendable {
                 "the segments together are \(excess) s too long; an answer must be shorter than \(Int(AnswerRecorded.secondsMax)) s"
             case .notAsked: "the question was asked of another user"
             case .alreadyAnswered: "the question is already answered, or an answer is pending"
-            case .hasEnded: "this recording was already submitted"
+            case .hasEnded: "this recording has already been submitted"
             case .nothingRecorded: "the recording has no segments"
             case .isMerging: "the segments are being merged"
             case .notMerging: "the segments are not being merged"
@@ -103,7 +104,7 @@ public struct RecordAnswer: Sendable {
     /// Returns the events to record, or nothing if the step is already done.
     ///
     /// Throws a `Refusal`; `ModelError` with `.invalidPayload` or `.tooLarge` for an invalid name,
-    /// digest or duration; or errors from reading. Costs a few lookups.
+    /// digest or duration; or errors from reading the store. The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         try decide(queries.questionState(question), by: queries.ownUser())
     }

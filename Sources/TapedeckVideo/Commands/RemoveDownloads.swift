@@ -40,7 +40,7 @@ public struct RemoveDownloads: Sendable {
 
     /// Returns the events to record.
     ///
-    /// Throws a `Refusal`, or errors from reading.
+    /// Throws a `Refusal`, or errors from reading the store.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         try decide { try queries.isOnDisk($0, device: device) }
     }
@@ -49,7 +49,7 @@ public struct RemoveDownloads: Sendable {
     ///
     /// - Parameter isOnDisk: returns whether a video is on the device's disk.
     ///
-    /// Throws a `Refusal`, or the errors of `isOnDisk`.
+    /// Throws a `Refusal`, or the errors from `isOnDisk`.
     public func decide(isOnDisk: (VideoKey) throws -> Bool) throws -> [any Event] {
         try videos.map { video in
             guard try isOnDisk(video) else { throw Refusal.notOnDisk(video) }

@@ -53,7 +53,7 @@ public struct ShareVideo: Sendable {
 
     /// Returns an intent for each destination.
     ///
-    /// Throws `ModelError` with `.tooLarge` if the text is too long for Twitter. Costs a few
+    /// Throws `ModelError` with `.tooLarge` if the text is too long for Twitter. The cost is a few
     /// lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         let text = try self.text ?? queries.shareText(of: video)

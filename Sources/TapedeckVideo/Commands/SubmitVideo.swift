@@ -36,7 +36,7 @@ public struct SubmitVideo: Sendable {
     /// pending.
     ///
     /// If a remote refused an earlier submission, the video is submitted again. Throws `ModelError`
-    /// with `.signInRequired` if the user is not signed in. Costs a few lookups.
+    /// with `.signInRequired` if the user is not signed in. The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         _ = try queries.requireSignedIn()
         switch try queries.submission(video: submission.video)?.state {

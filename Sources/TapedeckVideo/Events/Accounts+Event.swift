@@ -11,7 +11,7 @@ extension AccountObserved: Observation {
     /// The entity name, `<system>/account/<account>`.
     public var entity: String { "\(system.lowercased())/account/\(account)" }
 
-    /// Always nil, because no system versions its accounts.
+    /// Always nil, because no system assigns versions to its accounts.
     public var remoteVersion: UInt64? { nil }
 
     /// One millisecond: the version of a sighting is its time in milliseconds.

@@ -92,7 +92,7 @@ extension FieldChecks {
 /// The duration of an answer in whole milliseconds, so that the sum of its segments is the same on
 /// all devices.
 struct AnswerLength: Hashable, Comparable, Sendable {
-    /// The duration that an answer must stay below.
+    /// The limit on the duration of an answer, which must be shorter than this.
     static let end = AnswerLength(milliseconds: Int64(AnswerRecorded.secondsMax) * 1_000)
 
     private(set) var milliseconds: Int64
@@ -112,8 +112,8 @@ struct AnswerLength: Hashable, Comparable, Sendable {
 
     var seconds: Double { Double(milliseconds) / 1_000 }
     var isTooLong: Bool { self >= .end }
-    /// The number of seconds over the limit; 0 also for a duration exactly at the limit, which is
-    /// already too long.
+    /// The number of seconds over the limit; 0 even if the duration equals the limit and is
+    /// therefore already too long.
     var excessSeconds: Double {
         max(0, Double(milliseconds - AnswerLength.end.milliseconds) / 1_000)
     }

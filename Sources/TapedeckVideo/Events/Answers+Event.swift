@@ -19,7 +19,7 @@ extension AnswerRecorded: VideoEvent {
     /// The event type `AnswerRecorded`.
     public static let eventType: EventType = "AnswerRecorded"
 
-    /// The duration in seconds that an answer must stay below.
+    /// The limit on the duration of an answer, which must be shorter than this number of seconds.
     public static let secondsMax = 120.0
 
     /// The tag of the question.

@@ -10,7 +10,7 @@ extension CommentObserved: Observation, SubjectEvent {
     /// The entity name, `comment/<system>:<id>`.
     public var entity: String { "comment/\(comment)" }
 
-    /// Always nil, because no remote versions its comments.
+    /// Always nil, because no remote assigns versions to its comments.
     public var remoteVersion: UInt64? { nil }
 
     /// One millisecond: the version of a sighting is its time in milliseconds.

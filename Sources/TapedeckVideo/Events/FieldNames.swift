@@ -4,9 +4,9 @@ package import TapedeckModel
 
 /// The JSON names of a message's fields, including those of nested messages.
 ///
-/// SwiftProtobuf does not expose these names. To find them, this type decodes a message with a
-/// single field number and encodes it as JSON, which contains the field's name. A number that no
-/// field uses does not appear in the JSON.
+/// SwiftProtobuf does not expose these names. To find them, this type decodes, for each field
+/// number, a message with only that field and encodes it as JSON, which contains the field's name.
+/// A number that no field uses does not appear in the JSON.
 package struct FieldNames: Sendable {
     /// The fields, each with its nested fields; `inner` is empty unless the field is a message.
     private let fields: [(name: String, inner: FieldNames)]

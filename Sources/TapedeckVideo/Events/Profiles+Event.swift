@@ -67,7 +67,7 @@ extension FollowObserved: Observation {
     /// The entity name, `whale/follow/<follower>/<user>`.
     public var entity: String { "whale/follow/\(follower)/\(user)" }
 
-    /// Always nil, because the remote does not version its follows.
+    /// Always nil, because the remote does not assign versions to its follows.
     public var remoteVersion: UInt64? { nil }
 
     /// One millisecond: the version of a sighting is its time in milliseconds.

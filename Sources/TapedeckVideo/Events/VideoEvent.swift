@@ -29,7 +29,7 @@ extension VideoEvent {
 
     /// Checks and serializes the message; equal messages produce the same bytes.
     ///
-    /// Throws the errors of `normalized()`.
+    /// Throws the same errors as `normalized()`.
     public func payload() throws -> [UInt8] {
         // No message of this schema contains a map, so plain serialization is deterministic.
         try normalized().serializedBytes()

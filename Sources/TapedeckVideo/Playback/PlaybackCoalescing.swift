@@ -12,22 +12,22 @@ public import TapedeckModel
 /// try await store.append(reports.map(\.event))
 /// ```
 ///
-/// Dropping them changes no list: playback positions, finished videos, the 75 % rule, plays, and
-/// the watched time and completions of each quarter-hour stay the same. Therefore these reports are
+/// The filter changes no list: playback positions, finished videos, the 75 % rule, plays, and the
+/// watched time and completions of each quarter-hour stay the same. Therefore these reports are
 /// kept:
 ///
 /// - the first report of a viewing, and its last report before another viewing;
 /// - the first report at 75 %, the first one beyond 75 %, and the first one at the end, each
 ///   returned immediately;
-/// - the reports on both sides of a jump or of a change of the duration;
+/// - the reports on both sides of a jump or a change in the duration;
 /// - the last report of a quarter-hour in which the viewing progressed;
 /// - a report made `holdSecondsMax` after the previous one, so that other devices and queries see
 ///   that playback continues.
 ///
 /// At most one report is held back. It is available in `held`, so that the caller can save it. Use
-/// one value per player, because a report of another viewing ends the previous viewing. With
-/// `WatchLaterRule.rule2012`, a video that was marked again after the viewing passed 75 % leaves
-/// the watch-later list only at the next report that is kept.
+/// one filter per player, because a report of another viewing ends the previous viewing. With
+/// `WatchLaterRule.rule2012`, if a video is marked again after the viewing has passed 75 %, it
+/// leaves the watch-later list only at the next report that is kept.
 ///
 /// This type uses no clock and no I/O. A report costs a few comparisons.
 public struct PlaybackCoalescing: Sendable {

@@ -9,8 +9,8 @@ internal import TapedeckModel
 /// come from one player; if their times are not in order, all of them stay.
 ///
 /// As with `PlaybackCoalescing`, no list changes, with one exception: with
-/// `WatchLaterRule.rule2012`, a video that was marked again after the viewing passed 75 % leaves
-/// the watch-later list only at the next report that stays.
+/// `WatchLaterRule.rule2012`, if a video is marked again after the viewing has passed 75 %, it
+/// leaves the watch-later list only at the next report that stays.
 package enum PlaybackCompaction {
     /// A recorded report.
     package struct Recorded: Sendable {

@@ -79,7 +79,7 @@ public struct AccountList: Projection {
         key.state.sightings.add(sighting, payload: event.payload, order: event.order)
     }
 
-    /// Adds a row for the account, and another while the user is signed in.
+    /// Adds a row for the account, and another if the user is signed in.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         let (system, account) = AccountNames.parts(of: key)
         var value = StateWriter()

@@ -34,9 +34,9 @@ public struct AnswerList: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        An answer is merged from its sightings and uploads, newer over older; comments and \
-        likers count once each, and the user's last toggle determines whether the answer \
-        is liked.
+        An answer is merged from its sightings and uploads, and newer ones override older \
+        ones; each comment and each liker counts once, and the user's last toggle determines \
+        whether the answer is liked.
         """
     }
     /// Two tables: all answers, and the answers that remotes show.
@@ -83,7 +83,7 @@ public struct AnswerList: Projection {
                 ? sighting.thumbnailURL : uploaded.hasThumbnailURL ? uploaded.thumbnailURL : nil
         }
 
-        /// Merges an upload; returns false if a later one was merged before.
+        /// Merges an upload; returns false if a later one has already been merged.
         fileprivate mutating func take(
             _ report: AnswerUploaded, at milliseconds: Int64, order: FoldOrder
         ) -> Bool {
@@ -98,7 +98,7 @@ public struct AnswerList: Projection {
             return true
         }
 
-        /// Merges a sighting; returns false if a newer one was merged before.
+        /// Merges a sighting; returns false if a newer one has already been merged.
         fileprivate mutating func take(_ sighting: AnswerObserved, order: FoldOrder) -> Bool {
             if let last = sightingOrder, order <= last { return order == last }
             sightingOrder = order

@@ -32,7 +32,7 @@ struct AnswerRecording: Equatable {
     var merging: [String]?
     /// The reason why the last merge failed; nil if it did not fail.
     var failure: String?
-    /// Whether an answer was recorded from the segments; later changes are ignored.
+    /// Whether an answer was recorded from the segments; if so, later changes are ignored.
     var hasEnded = false
 
     init(name: String, at: Int64) {

@@ -26,7 +26,7 @@ enum BroadcastItems {
         return RowKey(bytes)
     }
 
-    /// Returns the name of a broadcast's `c` item; the id is read from a payload.
+    /// Returns the name of the `c` item of a broadcast whose id is in a payload.
     static func name(_ time: Int64, _ id: WireField, of payload: RawSpan) -> RowKey {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(9 + id.count)
@@ -45,7 +45,7 @@ enum BroadcastItems {
     }
 }
 
-/// The position of a broadcast or comment in a list of a video: by time, then by id.
+/// The position of a broadcast or comment in a video's list: by time, then by id.
 struct BroadcastPlace: Equatable, Comparable {
     /// The time in Unix milliseconds; 0 if unknown.
     var time: Int64
@@ -70,8 +70,9 @@ public enum WinnerRule: String, Sendable {
         self == .oldest ? challenger < holder : holder < challenger
     }
 
-    /// Returns whether a broadcast with the time `challenger` replaces one with the time `holder`,
-    /// which must be different.
+    /// Returns whether a broadcast with the time `challenger` replaces one with the time `holder`.
+    ///
+    /// The two times must differ.
     func prefers(_ challenger: Int64, to holder: Int64) -> Bool {
         self == .oldest ? challenger < holder : holder < challenger
     }

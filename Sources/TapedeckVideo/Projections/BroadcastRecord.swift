@@ -10,9 +10,9 @@ internal import TapedeckProjections
 ///    from older sightings.
 ///
 /// A sighting older than the newest therefore never changes the fields in `fromNewest`, and it sets
-/// the fields that no sighting contained before. If the value of a field comes from another older
-/// sighting and the two values differ, it is unknown which of the two sightings is newer. `merge`
-/// then returns false, and the key is refolded.
+/// the fields that no sighting contained before. If the known value of a field comes from another
+/// sighting that is not the newest, and the two values differ, it is unknown which of these two
+/// sightings is newer. `merge` then returns false, and the key is refolded.
 struct BroadcastRecord: Equatable {
     /// The order of the newest sighting.
     private(set) var order: FoldOrder

@@ -1,8 +1,8 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A remote's confirmation of a toggle on: the broadcast that carries the mark, and the version of
-/// the confirmation.
+/// A remote's confirmation of a toggle that set the mark: the broadcast that carries the mark, and
+/// the version of the confirmation.
 struct DeliveredMark: Equatable {
     static let prefix: [UInt8] = [UInt8(ascii: "k")]
     private static let versions: [UInt8] = [UInt8(ascii: "d")]
@@ -41,8 +41,8 @@ struct DeliveredMark: Equatable {
         key.setItem(name, writer.bytes)
     }
 
-    /// Returns whether a toggle was confirmed on a broadcast at a version, so that the mark of that
-    /// version was delivered from here.
+    /// Returns whether a toggle was confirmed on a broadcast at a version, which means that the
+    /// mark of that version was delivered from here.
     static func isOwn(
         _ broadcast: [UInt8], version: UInt64, _ key: borrowing KeyedState<WatchLater.State>
     ) throws -> Bool {

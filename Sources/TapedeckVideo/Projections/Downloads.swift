@@ -4,14 +4,14 @@ public import TapedeckProjections
 /// The videos that each device has downloaded, and the blobs that contain them.
 ///
 /// Each device's newest report about a video counts, so the order of arrival does not matter.
-/// Items: `d` video → `Download`, which is kept even after the file was removed. Table 0 holds the
-/// downloaded files by device, oldest first. Its rows come from the items, so an event changes only
-/// the rows of its video.
+/// Items: `d` video → `Download`, which is kept even after the file has been removed. Table 0 holds
+/// the downloaded files by device, oldest first. Its rows come from the items, so an event changes
+/// only the rows of its video.
 public struct Downloads: Projection {
     /// Creates the projection.
     public init() {}
 
-    /// The name of the device of an account that has only one.
+    /// The name of the device if an account has only one.
     public static let defaultDevice = "default"
 
     /// `downloads`.

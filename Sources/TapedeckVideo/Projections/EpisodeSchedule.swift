@@ -54,7 +54,7 @@ public struct EpisodeSchedule: Projection {
         key.state.episode.merge(newer: try event.decode(EpisodeScheduled.self).normalized())
     }
 
-    /// Adds a row by start time, if it is known, and a row by show.
+    /// Adds a row by show and, if the start time is known, a row by start time.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         let episode = state.episode
         if episode.hasAirstamp {

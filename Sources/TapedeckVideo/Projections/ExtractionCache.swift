@@ -69,8 +69,8 @@ public struct ExtractionCache: Projection {
         init(_ event: borrowing FoldEvent) throws(ModelError) {
             var url: WireField?
             let stamp = Int64(event.stamp.milliseconds)
-            // The event's stamp is the upper bound, so a device whose clock is ahead cannot make an
-            // address last longer.
+            // An extraction time later than the event's stamp does not count, so a device whose
+            // clock is ahead cannot make an address last longer.
             (order, extractedAt) = (event.order, stamp)
             var fields = WireFields(event.payload)
             while let field = fields.next() {

@@ -1,7 +1,7 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The followers of each user, or the users that each user follows.
+/// The followers of each user, or the users whom each user follows.
 ///
 /// The user's last toggle determines whether an edge exists, until the user drops the toggle, or
 /// until a remote confirms it and the edge is sighted again. After that, and for edges without a
@@ -15,7 +15,7 @@ public struct FollowList: Projection {
     public enum Direction: Sendable {
         /// The key is the followed user, and its followers are listed.
         case followers
-        /// The key is the follower, and the users that it follows are listed.
+        /// The key is the follower, and the followed users are listed.
         case following
     }
 
@@ -148,7 +148,7 @@ public struct FollowList: Projection {
 
     /// The known facts about an edge.
     struct Edge: Equatable {
-        /// The last toggle of the user of this store.
+        /// The last toggle by the user of this store.
         var own: OwnToggle?
         /// The order of the last sighting, and whether it showed the edge.
         var shownOrder: FoldOrder?

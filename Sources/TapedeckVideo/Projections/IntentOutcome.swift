@@ -3,8 +3,8 @@ internal import TapedeckProjections
 
 /// The outcome of an intent, such as its confirmation or refusal by a remote.
 ///
-/// It contains the fields of an `OutcomeRecorded` event that lists show. The outbox reads the other
-/// fields.
+/// It contains those fields of an `OutcomeRecorded` event that are shown in lists. The outbox reads
+/// the other fields.
 struct IntentOutcome: Equatable {
     /// The type of the events that report outcomes; their payload is defined in
     /// `schema/tapedeck/remote/v1/remote.proto`.
@@ -28,10 +28,10 @@ struct IntentOutcome: Equatable {
     /// The reason, for people.
     var message: String
 
-    /// Reads an outcome from `BirdTube`; returns nil if lists do not show its kind, or if it comes
-    /// from another system.
+    /// Reads an outcome from `BirdTube`; returns nil if its kind is not shown in lists, or if it
+    /// comes from another system.
     ///
-    /// Intents of other types have the same tags, and their outcomes are not needed.
+    /// Intents of other types may have the same tags, but their outcomes are not needed.
     static func read(
         _ payload: RawSpan, order: FoldOrder
     ) throws(ModelError) -> (intent: [UInt8], IntentOutcome)? {

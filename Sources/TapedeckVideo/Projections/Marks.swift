@@ -30,8 +30,8 @@ enum Marks {
         return try ObservedRun(decoding: bytes)
     }
 
-    /// Updates the items of a broadcast if its run begins at another time, or if a toggle delivered
-    /// from here turns out to have started the run.
+    /// Updates the items of a broadcast whose run begins at another time than before, or turns out
+    /// to have been started by a toggle delivered from here.
     static func retell(
         _ id: [UInt8], from old: Int64?, to new: Int64?,
         _ key: inout KeyedState<WatchLater.State>
@@ -56,7 +56,7 @@ enum Marks {
 
     /// Returns the order of an observed mark relative to activity.
     ///
-    /// The mark precedes all activity of its millisecond, so a clear in the same millisecond
+    /// The mark precedes all activity in its millisecond, so a clear in the same millisecond
     /// removes it.
     static func instant(_ time: Int64) -> FoldOrder {
         let milliseconds = UInt64(clamping: time)
@@ -67,7 +67,7 @@ enum Marks {
 
     /// Removes all marks before `order`, unless a later clear has already removed them.
     ///
-    /// - Parameter event: The toggle off, or the report that crossed.
+    /// - Parameter event: The toggle off, or the report with which a viewing crossed.
     static func clear(
         before order: FoldOrder, by event: EventID, isCrossing: Bool,
         _ key: inout KeyedState<WatchLater.State>
@@ -131,8 +131,8 @@ enum Marks {
 ///
 /// In the order of the sightings, `fall` is the last sighting without a mark, `begin` is the first
 /// sighting with a mark after `fall`, and `end` is the last sighting with a mark. The order of
-/// arrival does not affect them, except if a sighting without a mark arrives late and is between
-/// `begin` and `end`. The run must then be recomputed.
+/// arrival does not affect them, unless a sighting without a mark arrives late and falls between
+/// `begin` and `end`. In that case, the run must be recomputed.
 struct ObservedRun: Equatable {
     private(set) var fall: FoldOrder?
     private(set) var begin: Beginning?

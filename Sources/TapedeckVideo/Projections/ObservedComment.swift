@@ -100,7 +100,7 @@ enum NaturalID {
     /// Returns bytes that sort like the ids: `whale:7` before `whale:12`.
     static func ordered(_ id: [UInt8]) -> [UInt8] {
         let digits = digits(id)
-        // The bytes of digits are less than 127, so `id` can find this byte again.
+        // The bytes of digits are less than 127, so `id` can find the inserted byte.
         return id.dropLast(digits.count) + [UInt8(clamping: 127 + digits.count)] + digits
     }
 

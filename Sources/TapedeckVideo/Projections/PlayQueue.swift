@@ -20,7 +20,7 @@ public struct PlayQueue: Projection {
     /// Creates the projection.
     public init() {}
 
-    /// The name of the queue of an account that has only one.
+    /// The name of the queue if an account has only one.
     public static let defaultName = "default"
     /// The maximum number of videos in a queue; commands refuse to add more.
     public static let videosMax = 10_000

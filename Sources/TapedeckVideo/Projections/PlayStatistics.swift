@@ -6,10 +6,10 @@ public import TapedeckProjections
 /// - A **play** is a viewing. It counts at its first report.
 /// - **Watched** time is the distance that a viewing advances from one report to the next. An
 ///   advance that would need more than twice the normal speed is a skip and does not count. The
-///   time counts in the quarter of the later report. `VideoWatched` reports the same time again, so
-///   each quarter counts the larger of the two sums.
+///   time counts in the quarter of an hour that contains the later report. `VideoWatched` reports
+///   the same time again, so the larger of the two sums counts for each quarter.
 /// - A **completion** is the first report of a viewing at the end, as defined by `Playback`, or a
-///   complete `VideoWatched`. Each quarter counts the larger of the two numbers.
+///   complete `VideoWatched`. The larger of the two numbers counts for each quarter.
 /// - A **share** counts once for each destination.
 ///
 /// Quarters of an hour add up to days in every time zone. A quarter without any of these events has
@@ -32,16 +32,16 @@ public struct PlayStatistics: Projection {
     public var eventTypes: [EventType] {
         [PlaybackProgressed.eventType, VideoWatched.eventType, VideoShared.eventType]
     }
-    /// Canonical order: the advance of a viewing depends on the previous report.
+    /// Canonical order: the watched time depends on the previous report of the viewing.
     public var law: FoldLaw { .canonical }
     /// True: `PlaybackCompaction` removes only events that change no figure.
     public var foldsCompacted: Bool { true }
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        A viewing counts as a play at its first report, and its advance from report to report \
-        counts as watched time; each quarter of an hour counts the larger of what players \
-        reported and what was recorded as watched.
+        A viewing counts as a play at its first report, and the progress between its reports \
+        counts as watched time; for each quarter of an hour, the larger of two figures counts: \
+        what players reported, or what was recorded as watched.
         """
     }
     /// One table: the quarters.

@@ -10,8 +10,8 @@ public import TapedeckProjections
 ///
 /// Each field is the newest value, or the earliest or latest of several times, so the order of
 /// arrival does not matter. Rows of tables 0 and 2 are sorted by the time at which the state
-/// begins, rows of table 1 by the time at which it ends. The videos in a state at any given time
-/// are therefore a range of its table.
+/// begins, and rows of table 1 by the time at which it ends. The videos that are in a state at any
+/// given time are therefore a range of that state's table.
 public struct Playability: Projection {
     /// Creates the projection.
     public init() {}
@@ -22,21 +22,21 @@ public struct Playability: Projection {
     public var version: Int { 1 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Checks, and sightings of frames by remotes.
+    /// Checks, and sightings of frames on remotes.
     public var eventTypes: [EventType] { [PlayabilityChecked.eventType, FrameObserved.eventType] }
     /// Any order.
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        The last conclusive check counts, and a failed check only if it came after that one; \
+        The last conclusive check counts, and a failed check counts only if it came later; \
         the first and the last time reported by remotes are kept.
         """
     }
     /// Three tables: the videos by state.
     public var tables: [String] { ["playable", "unplayable", "failed"] }
 
-    /// True: queries ask whether a video was checked at all.
+    /// True: queries ask whether a video has been checked at all.
     public var statesAreFollowed: Bool { true }
 
     static let playable = 0

@@ -1,15 +1,15 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The positions at which videos were left, and the videos that were watched to the end.
+/// The positions at which playback of videos stopped, and the videos that were watched to the end.
 ///
-/// The last report of any player in canonical order counts, not the furthest position: rewinding a
-/// video moves its position back, and restarting a finished video puts it in progress again. A
-/// report finishes the video if its position is at most `endSeconds` before the end.
+/// The last report in canonical order counts, from any player, and not the furthest position:
+/// rewinding a video moves its position back, and restarting a finished video puts it in progress
+/// again. A report finishes the video if its position is at most `endSeconds` before the end.
 ///
 /// Each field is the newest value or a sum, so the order of arrival does not affect the state. Most
 /// reports of the latest viewing access no item. Items: `v` viewing → whether it has finished.
-/// Table 0 holds the videos that were started and not finished.
+/// Table 0 holds the videos that were started but not finished.
 public struct Playback: Projection {
     /// Creates the projection.
     public init() {}
@@ -30,8 +30,8 @@ public struct Playback: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        The last report of any player determines where the video was left; a report within \
-        \(Int(Playback.endSeconds)) seconds of the end finishes it.
+        The last report from any player determines where playback stopped; a report within \
+        \(Int(Playback.endSeconds)) seconds of the end finishes the video.
         """
     }
     /// One table: the videos in progress.
@@ -59,7 +59,7 @@ public struct Playback: Projection {
         /// Whether the viewing of the last report has finished.
         var hasLastFinished = false
 
-        /// Creates the state of a video that was never played.
+        /// Creates the state of a video that has never been played.
         public init() {}
 
         /// Reads a state's bytes.

@@ -32,7 +32,8 @@ public struct QuestionList: Projection {
     public var ruleText: String? {
         """
         The newest sighting of a question counts, and the question is answered once an answer to \
-        it was shown or uploaded; until then, the answer recorded here determines its progress.
+        it has been shown or uploaded; until then, the answer recorded here determines its \
+        progress.
         """
     }
     /// Five tables: all questions, all questions by receiver, pending questions, pending questions

@@ -21,7 +21,7 @@ public struct ShareList: Projection {
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {
-        "Every share counts once, latest first."
+        "Every share counts once; the latest comes first."
     }
     /// One table: the list.
     public var tables: [String] { ["last-first"] }
@@ -32,7 +32,7 @@ public struct ShareList: Projection {
     public struct State: ProjectionState, Equatable {
         var count: UInt64 = 0
 
-        /// Creates the state of a video that was never shared.
+        /// Creates the state of a video that has never been shared.
         public init() {}
 
         /// Reads a state's bytes.

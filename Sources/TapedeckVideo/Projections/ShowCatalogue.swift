@@ -31,7 +31,7 @@ public struct ShowCatalogue: Projection {
 
     /// The known facts about a show.
     public struct State: ProjectionState, Equatable {
-        /// The show; `show` is 0 if only its cast was seen.
+        /// The show; `show` is 0 if only the cast has been seen.
         var show = ShowObserved()
         /// The cast; only the `cast` field is used.
         var cast = CastObserved()

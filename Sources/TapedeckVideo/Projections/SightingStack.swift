@@ -25,7 +25,7 @@ extension PartialSighting {
 struct SightingStack<Message: PartialSighting>: Equatable, Sendable {
     private struct Entry: Equatable {
         var order: FoldOrder
-        /// A bit for the number of each field that the sighting sets or clears.
+        /// The fields that the sighting sets or clears: one bit per field number.
         var said: UInt64
         var message: Message
     }

@@ -2,7 +2,7 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The videos submitted by users, each listed once, by number of views and by age.
+/// The videos submitted by users, without duplicates, sorted by number of views and by age.
 ///
 /// Items: the user's own submissions, as described in `OwnIntents`. A video that a remote shows is
 /// registered, no matter who submitted it. Until a remote shows it, a video is visible only to the
@@ -28,8 +28,8 @@ public struct SubmissionList: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        The sightings of the video on remotes count, newer over older; until there is one, the \
-        user's last submission represents the video.
+        The sightings of the video on remotes count, and newer ones override older ones; until \
+        there is a sighting, the user's last submission represents the video.
         """
     }
     /// Three tables: by number of views, by age, and the user's own submissions that no remote

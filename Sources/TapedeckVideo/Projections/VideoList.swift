@@ -98,7 +98,7 @@ public struct VideoList: Projection {
             return shown
         }
 
-        /// Creates the state of a video that was not shared.
+        /// Creates the state of a video that has not been shared.
         public init() {}
 
         /// Reads a state's bytes.

@@ -9,18 +9,18 @@ public import TapedeckProjections
 /// `window` after it do not, and the first opening after that starts the next window. Only the
 /// first report of a viewing counts, no matter which device reports it or how late.
 ///
-/// A counting opening is added to the remote's count until the count is read after the opening was
-/// sent. A refused or dropped opening does not count at all. If the outcome of a request is
-/// unknown, the opening is treated as accepted, because missing an opening is better than counting
-/// it twice. The same applies if a device sent another report of the window before it received the
-/// counting opening. If a count has no time, it is unknown which openings it includes. Table 0
-/// holds one row per video, with its state.
+/// An opening that counts is added to the remote's count until that count has been read again after
+/// the opening was sent. A refused or dropped opening does not count at all. If the outcome of a
+/// request is unknown, the opening is treated as accepted, because missing an opening is better
+/// than counting it twice. The same applies if a device sent another report in the window before it
+/// received the opening that counts. If a count has no time, it is unknown which openings it
+/// includes. Table 0 holds one row per video, with its state.
 ///
 /// | item | value |
 /// |---|---|
 /// | `w` viewer | the opening that started the viewer's last window: a `Report` |
 /// | `v` viewing | the viewing's first report, and the opening that counts for it: a `Report` |
-/// | `a` event-id | a counting opening: its `Standing` |
+/// | `a` event-id | an opening that counts: its `Standing` |
 /// | `b` event-id | for a report that does not count: the opening that counts for it |
 /// | `c` time event-id | empty: the opening was sent at this time, and no count includes it yet |
 /// | `o` event-id | the last `IntentOutcome` of an intent for BirdTube |
@@ -74,10 +74,11 @@ public struct ViewCounts: Projection {
         private(set) var sighting: FoldOrder?
         /// The remote's count in that sighting.
         public private(set) var observed: UInt64 = 0
-        /// The number of counting openings of the user that the remote's count does not include.
+        /// The number of the user's openings that count but that the remote's count does not
+        /// include.
         public fileprivate(set) var uncounted: UInt64 = 0
 
-        /// Creates the state of a video that was never opened.
+        /// Creates the state of a video that has never been opened.
         public init() {}
 
         /// Whether a remote has reported a count.
@@ -87,7 +88,7 @@ public struct ViewCounts: Projection {
         /// milliseconds.
         var countedUntil: UInt64 { sighting?.observedVersion ?? 0 }
 
-        /// Adds a sighting; returns false if a newer sighting was added before.
+        /// Adds a sighting; returns false if a newer sighting has already been added.
         fileprivate mutating func take(_ views: UInt64, _ order: FoldOrder) -> Bool {
             guard sighting.map({ $0 < order }) ?? true else { return false }
             (sighting, observed) = (order, views)
@@ -188,7 +189,7 @@ extension KeyedState<ViewCounts.State> {
         try tell(id, from: nil, to: try viewOutcome(of: id), for: counting)
     }
 
-    /// Records whether a report was sent to a remote in place of the counting opening.
+    /// Records whether a report was sent to a remote in place of the opening that counts.
     fileprivate mutating func tell(
         _ id: [UInt8], from old: IntentOutcome?, to new: IntentOutcome?, for counting: [UInt8]
     ) throws(ModelError) {
@@ -198,7 +199,7 @@ extension KeyedState<ViewCounts.State> {
         try judge(counting)
     }
 
-    /// Recomputes the status of a counting opening.
+    /// Recomputes the status of an opening that counts.
     fileprivate mutating func judge(_ id: [UInt8]) throws(ModelError) {
         let name = ViewItems.opening(id)
         let held = try item(name).map { bytes throws(ModelError) in

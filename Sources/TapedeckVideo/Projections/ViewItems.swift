@@ -20,8 +20,8 @@ enum ViewItems {
         return RowKey(bytes + id)
     }
 
-    /// Returns the name prefix of the reports sent in place of a counting opening; ids contain no
-    /// zero byte.
+    /// Returns the name prefix of the reports sent in place of an opening that counts; ids contain
+    /// no zero byte.
     static func told(_ counting: [UInt8]) -> RowKey { RowKey(told + counting + [0]) }
     static func told(_ counting: [UInt8], _ time: UInt64, _ id: [UInt8]) -> RowKey {
         var bytes = told + counting + [0]
@@ -58,7 +58,7 @@ enum ViewItems {
         var item: [UInt8] { order.item + counting }
     }
 
-    /// The status of a counting opening.
+    /// The status of an opening that counts.
     enum Standing: Equatable {
         /// No remote can have counted the opening yet.
         case waiting

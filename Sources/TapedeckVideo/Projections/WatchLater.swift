@@ -16,10 +16,10 @@ public enum WatchLaterRule: String, Sendable {
 ///
 /// A **mark** is set by a toggle, at the toggle's stamp, or by a remote that shows the mark on one
 /// of the video's broadcasts. A remote's mark counts from the version at which the current run of
-/// sightings with the mark began. A **clear** is a toggle off, or the crossing of a viewing, which
-/// is its first report at or after 75 % of a known duration. A clear removes all earlier marks; a
-/// remote that withdraws the mark of a broadcast removes only that mark. A viewing crosses once: a
-/// mark set after the crossing remains until another viewing crosses. The video is on the list
+/// sightings with the mark began. A **clear** is a toggle off, or the crossing of a viewing: the
+/// viewing's first report at or after 75 % of a known duration. A clear removes all earlier marks;
+/// a remote that withdraws the mark of a broadcast removes only that mark. A viewing crosses once:
+/// a mark set after the crossing remains until another viewing crosses. The video is on the list
 /// while any mark is left.
 ///
 /// Since a clear removes all earlier marks, only the latest clear matters, and earlier marks need
@@ -27,7 +27,7 @@ public enum WatchLaterRule: String, Sendable {
 ///
 /// | item | value |
 /// |---|---|
-/// | `m` order | the event id of a toggle on after the latest clear |
+/// | `m` order | the event id of a toggle that set the mark after the latest clear |
 /// | `p` time id | empty: a run that began after the latest clear |
 /// | `t` time id | empty: a current run that was not started by a toggle delivered from here |
 /// | `x` id | empty: a current run that was started by a toggle delivered from here |
@@ -36,19 +36,19 @@ public enum WatchLaterRule: String, Sendable {
 /// | `k` event id | `DeliveredMark`s: the broadcasts that carry a toggle's mark on a remote |
 /// | `d` id | the versions at which toggles were confirmed on the broadcast |
 ///
-/// Once a remote has confirmed a toggle on, the mark belongs to the remote: if the remote withdraws
-/// it in a later version, the toggle's mark is removed too. A run that begins at the version of
-/// such a confirmation is not a separate mark. It represents the toggle and counts from the
-/// toggle's stamp, regardless of how long the remote took to confirm it.
+/// Once a remote has confirmed a toggle that set a mark, the mark belongs to the remote: if the
+/// remote withdraws the mark in a later version, it is removed here too. A run that begins at the
+/// version of such a confirmation is not a separate mark. Such a run represents the toggle and
+/// counts from the toggle's stamp, regardless of how long the remote took to confirm it.
 ///
 /// Table 2 holds the list in timeline order, latest share first, by the latest creation time of a
 /// broadcast. Table 1 holds the videos whose mark a remote still has to remove: the remote shows
 /// the mark on a broadcast, but the mark was cleared here by a viewing, or by a toggle off that was
-/// delivered before the toggle on. `WatchLaterUnset` reads its rows.
+/// delivered before the toggle that set the mark. `WatchLaterUnset` reads its rows.
 ///
-/// A fold requests a refold in two cases, because marks that were removed may count again: if the
+/// In two cases, marks that were removed may count again, so a fold requests a refold: if the
 /// viewing whose crossing is the latest clear turns out to have crossed earlier, and if a sighting
-/// without the mark arrives late and is within a run.
+/// without the mark arrives late and falls within a run.
 ///
 /// `.rule2012` depends on the list during a viewing, so it folds in canonical order. Under this
 /// rule, runs of sightings that have ended do not count.
@@ -68,7 +68,7 @@ public struct WatchLater: Projection {
     /// Compares a position with the crossing point of a duration; returns `.before` if either is
     /// unknown.
     ///
-    /// The comparison uses whole microseconds, because as binary fractions 48.3 is less than 75 %
+    /// The comparison uses whole microseconds, because, as binary fractions, 48.3 is less than 75 %
     /// of 64.4.
     static func reach(of position: Double, in duration: Double) -> Reach {
         let range = 0...FieldLimits.secondsMax
@@ -105,7 +105,7 @@ public struct WatchLater: Projection {
         let crossing =
             rule == .crossing
             ? "a viewing that reaches 75 % removes the video"
-            : "a viewing that began while the video was on the list and passes 75 % removes it"
+            : "a viewing that began while the video was on the list removes it on passing 75 %"
         return """
             The user's toggles and the marks on remotes put the video on the list; a toggle \
             off removes all earlier marks, and \(crossing).
@@ -125,7 +125,7 @@ public struct WatchLater: Projection {
         var clear = FoldOrder.start
         /// The time of the earliest remaining mark, in Unix milliseconds.
         var since: Int64?
-        /// The event of the latest clear: a toggle off, or the report that crossed.
+        /// The event of the latest clear: a toggle off, or the report with which a viewing crossed.
         var clearedBy: EventID?
         var isCrossing = false
         /// The time of the earliest mark that was set on a remote and is still shown there, in Unix
@@ -180,8 +180,8 @@ public struct WatchLater: Projection {
                 table: Table.sharedLast,
                 key: RowKey().descending(state.sharedAt ?? 0).text(key.name))
         }
-        // A toggle off is delivered separately. This condition finds marks that a remote still
-        // shows after that.
+        // A toggle off is delivered separately. This condition finds the marks that a remote still
+        // shows after that delivery.
         let isTold =
             state.isOwnTold && state.since == nil
             || state.isCrossing

@@ -81,7 +81,7 @@ extension VideoQueries {
     /// signed in to the system.
     ///
     /// This is the account with which the user is signed in. If the user is signed out, it is the
-    /// account that was signed out most recently. Costs one lookup per account of the system.
+    /// account that was signed out most recently. The cost is one lookup per account of the system.
     package func ownAccount(at system: String) throws -> AccountEntry? {
         let lower = RowKey().text(system.lowercased())
         let known = try reader.rows(

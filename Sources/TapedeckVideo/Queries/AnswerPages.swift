@@ -13,7 +13,7 @@ public struct AnswersPage: Codable, Hashable, Sendable {
 public struct AnswerEntry: Codable, Hashable, Sendable {
     /// The state of an answer.
     public enum State: String, Codable, Sendable {
-        /// The answer is recorded in segments, which are not being merged.
+        /// The answer is being recorded in segments, and no merge is in progress.
         case recorded
         /// The segments of the answer are being merged into one video.
         case merging

@@ -78,7 +78,7 @@ extension QueryLimits {
     /// A page may exceed its limit so that it does not end between messages of the same
     /// millisecond.
     public static let chatTiesMax = 10_000
-    /// The maximum number of the user's messages on a page that no remote shows yet.
+    /// The maximum number, per page, of the user's messages that no remote shows yet.
     public static let waitingMessagesMax = 10_000
 }
 

@@ -20,7 +20,8 @@ struct DayListings {
     /// time zone.
     ///
     /// Networks list an episode on the day on which it begins, and web channels list it on its
-    /// airdate. An airdate further away was reported for a different start time and is ignored.
+    /// airdate. An airdate further away from `day` was reported for a different start time and is
+    /// ignored.
     static func days(of episode: EpisodeScheduled, on day: CalendarDay) -> Set<CalendarDay> {
         guard let airdate = CalendarDay(episode.airdate),
             abs(airdate.number - day.number) <= QueryLimits.airdateDaysMax
@@ -29,7 +30,7 @@ struct DayListings {
     }
 
     /// Returns whether an episode is cancelled: an earlier listing of its days contained it, and no
-    /// current listing does.
+    /// current listing contains it.
     ///
     /// An episode is not cancelled if it was reported with a version of its show that is newer than
     /// the listing.

@@ -51,7 +51,7 @@ extension VideoQueries {
         return try page(tag, try rows.map { try downloadEntry($0, tag) }, next: next)
     }
 
-    /// Returns the downloads of some videos on a device's disk, in the given order.
+    /// Returns the downloads of the given videos on a device's disk, in the same order.
     ///
     /// - Parameter videos: the videos' keys, or any of their URLs.
     public func downloads(

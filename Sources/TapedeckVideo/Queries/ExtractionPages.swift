@@ -3,7 +3,7 @@ internal import TapedeckProjections
 
 /// Whether a video's content URL is available.
 public enum ExtractionState: String, Codable, Hashable, Sendable {
-    /// Extraction was never attempted.
+    /// Extraction has never been attempted.
     case unknown
     /// The URL is available and valid.
     case good
@@ -100,7 +100,7 @@ extension VideoQueries {
             windowSeconds: windowSeconds)
     }
 
-    /// Returns whether the content URLs of some videos are available, in the given order.
+    /// Returns whether the content URLs of the given videos are available, in the same order.
     public func extractions(
         of videos: [String], at now: UTCTime,
         windowSeconds: Double = QueryLimits.extractionWindowSeconds

@@ -58,7 +58,7 @@ public struct ExtractionPlanReport: Codable, Hashable, Sendable {
 extension VideoQueries {
     /// Returns the plan that `policy` makes for a list of videos at the time `now`.
     ///
-    /// Costs two lookups for each wanted video.
+    /// The cost is two lookups for each wanted video.
     ///
     /// - Parameters:
     ///   - list: the videos in playing order.

@@ -70,16 +70,16 @@ extension VideoQueries {
     /// skipped only if it has moved since then. Reads the rows of the page and the rows before
     /// `index`.
     ///
-    /// Throws the reader's errors, and `ModelError` with `.usage` for arguments outside their
-    /// bounds.
+    /// Throws the reader's errors, and `ModelError` with `.usage` for arguments that are out of
+    /// range.
     ///
     /// - Parameters:
     ///   - group: the group.
     ///   - now: the time at which to judge whether a video can be played.
     ///   - index: the number of rows to skip at the front; must be 0 if there is a cursor.
     ///   - newest: the size to which to limit the group; nil for no limit. In groups in timeline
-    ///     order, this is a number of most recently shared broadcasts, and the group is limited to
-    ///     the videos of these broadcasts. In other groups, it is a number of entries from the
+    ///     order, the size is measured in broadcasts: the group is limited to the videos of the
+    ///     `newest` most recently shared ones. In other groups, it is measured in entries from the
     ///     front. Nothing is deleted.
     ///   - playableOnly: whether to leave out videos that are not known to be playable. At most
     ///     `QueryLimits.groupScanMax` videos are examined, so a page may be shorter than `limit`
@@ -161,8 +161,8 @@ extension VideoQueries {
         }
     }
 
-    /// Returns a row's entry and the time at which the entry changes without new events, which is
-    /// nil if it does not.
+    /// Returns a row's entry, and the time at which the entry changes without new events, or nil if
+    /// it does not change.
     func entry(
         _ row: Row, _ table: GroupTable, at now: UTCTime
     ) throws -> (GroupEntry, until: UTCTime?) {
@@ -208,7 +208,7 @@ extension VideoQueries {
             after: nil, limit: count)
     }
 
-    /// Returns the broadcasts of the `count` most recently shared videos that are at or after a
+    /// Returns those broadcasts of the `count` most recently shared videos that are at or after a
     /// place, in ascending order.
     ///
     /// If at most `count` broadcasts in total are at or after the place, the result contains all of
@@ -291,7 +291,7 @@ struct GroupTable {
 private struct GroupRows<Reader: ViewReader> {
     private(set) var table: GroupTable
     private let reader: Reader
-    /// The upper bound of the rows if the group is limited to a number of entries.
+    /// The key before which the rows end, if the group is limited to a number of entries.
     private var upper: RowKey?
 
     init(_ table: GroupTable, _ reader: Reader) {

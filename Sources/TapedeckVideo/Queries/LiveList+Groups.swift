@@ -7,14 +7,14 @@ extension LiveArrangement where Self == ArrangedList<GroupEntry, GroupEntry> {
     ///
     /// The rows before the part are kept in memory as well. With `playableOnly`,
     /// `QueryLimits.groupScanMax` rows from the start of the part are kept in memory, too. Throws
-    /// `ModelError` with `.usage` for arguments outside their bounds.
+    /// `ModelError` with `.usage` for arguments that are out of range.
     ///
     /// - Parameters:
     ///   - index: the number of rows to skip at the front; at most `QueryLimits.groupCountMax`.
     ///   - newest: the size to which to limit the group; nil for no limit. In groups in timeline
-    ///     order, this is a number of most recently shared broadcasts, and the group is limited to
-    ///     the videos of these broadcasts, which are read again after each new broadcast. In other
-    ///     groups, it is a number of entries from the front.
+    ///     order, the size is measured in broadcasts: the group is limited to the videos of the
+    ///     `newest` most recently shared ones, and these broadcasts are read again after each new
+    ///     broadcast. In other groups, it is measured in entries from the front.
     ///   - playableOnly: whether to leave out videos that are not known to be playable.
     ///   - limit: the maximum number of videos.
     public static func part(

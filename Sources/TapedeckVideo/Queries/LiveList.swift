@@ -44,7 +44,7 @@ public struct LiveList<Entry: Hashable & Sendable>: LiveQuery {
     ///
     /// - Parameters:
     ///   - details: ranges of additional rows, each with the number of bytes before the subject in
-    ///     its keys, which is nil if a row may affect every entry.
+    ///     its keys, or nil if a row may affect every entry.
     init(
         _ parts: [Part], _ order: LiveOrder = .concatenated,
         details: [(RowRange, prefix: Int?)] = [], dependencies: [any Projection] = [], limit: Int,

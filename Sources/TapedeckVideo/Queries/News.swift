@@ -46,7 +46,7 @@ extension VideoQueries {
     /// `newest` is below 1 or above `QueryLimits.newsCountMax`.
     ///
     /// - Parameters:
-    ///   - mark: the head at the user's last check.
+    ///   - mark: the log's head at the user's last check.
     ///   - log: the log from which the reader's projections are built.
     ///   - newest: the number of most recently shared broadcasts to consider, for apps that show
     ///     only this number; nil for all broadcasts.

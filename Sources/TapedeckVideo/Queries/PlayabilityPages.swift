@@ -3,7 +3,7 @@ internal import TapedeckProjections
 
 /// Whether a video can be played.
 public enum PlayabilityState: String, Codable, Hashable, Sendable {
-    /// The video was never checked.
+    /// The video has never been checked.
     case unknown
     case playable, unplayable
     /// All checks have failed, so it is unknown whether the video can be played.
@@ -14,7 +14,7 @@ public enum PlayabilityState: String, Codable, Hashable, Sendable {
 public enum PlayabilityFilter: String, Sendable, CaseIterable {
     /// All shared videos, most recently shared first.
     case all
-    /// The shared videos that were never checked, most recently shared first.
+    /// The shared videos that have never been checked, most recently shared first.
     case unknown
     /// The playable videos.
     ///
@@ -91,7 +91,7 @@ extension VideoQueries {
             key.text, try reader.state(of: projections.playability, key: key.tag), at: now)
     }
 
-    /// Returns whether each of some videos can be played at `now`, in the given order.
+    /// Returns whether each of the given videos can be played at `now`, in the same order.
     public func playability(of videos: [String], at now: UTCTime) throws -> PlayabilityPage {
         PlayabilityPage(videos: try videos.map { try playability(of: $0, at: now) })
     }
@@ -150,7 +150,7 @@ extension VideoQueries {
         return PlayabilityEntry(tag("video", in: row, after: 8).name, state, at: now)
     }
 
-    /// Returns the shared videos that were never checked.
+    /// Returns the shared videos that have never been checked.
     private func unknown(at now: UTCTime, limit: Int, cursor: String?) throws -> PlayabilityPage {
         try QueryLimits.check(limit)
         let rows = try reader.rows(

@@ -3,7 +3,7 @@ internal import TapedeckProjections
 
 /// The viewing progress of a video.
 public enum PlaybackState: String, Codable, Hashable, Sendable {
-    /// The video was never played, or only its very beginning was played.
+    /// The video has never been played, or only its very beginning has been played.
     case unwatched
     /// The video was started but not finished.
     case inProgress
@@ -62,7 +62,7 @@ public struct PlaybackEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Returns the playback state of a video, which is `.unwatched` if it was never played.
+    /// Returns the playback state of a video, which is `.unwatched` if it has never been played.
     ///
     /// - Parameter video: the video's key, or any of its URLs.
     public func playback(of video: String) throws -> PlaybackEntry {
@@ -70,7 +70,7 @@ extension VideoQueries {
         return PlaybackEntry(key.text, try reader.state(of: projections.playback, key: key.tag))
     }
 
-    /// Returns the playback states of some videos, in the given order.
+    /// Returns the playback states of the given videos, in the same order.
     public func playback(of videos: [String]) throws -> PlaybackPage {
         PlaybackPage(videos: try videos.map { try playback(of: $0) })
     }

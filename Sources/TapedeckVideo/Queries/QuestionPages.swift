@@ -85,7 +85,8 @@ extension VideoQueries {
 
     /// Returns questions that were asked here and that no remote shows yet.
     ///
-    /// If a receiver is given, all of the questions are on one page, because there are only a few.
+    /// If a receiver is given, all of the questions are on one page, because there are only a few
+    /// of them.
     private func askedQuestions(
         to receiver: String?, _ limit: Int, _ cursor: String?
     ) throws -> ([QuestionEntry], next: String?) {

@@ -50,8 +50,8 @@ extension VideoQueries {
             String(tag("video", in: row, after: prefix).name), try QueueEntry(decoding: row.value))
     }
 
-    /// Returns some videos in a queue, each with its neighbours; videos that are not in the queue
-    /// are left out.
+    /// Returns the given videos in a queue, each with its neighbours; videos that are not in the
+    /// queue are left out.
     ///
     /// - Parameter videos: the videos' keys, or any of their URLs.
     public func queue(_ queue: String = PlayQueue.defaultName, of videos: [String]) throws

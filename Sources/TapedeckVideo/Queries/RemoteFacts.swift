@@ -1,7 +1,7 @@
 package import TapedeckModel
 package import TapedeckProjections
 
-/// A row of `WatchLater` for a video whose watch-later mark was removed here but not yet on a
+/// A row of `WatchLater` for a video whose watch-later mark has been removed here but not yet on a
 /// remote.
 package struct WatchLaterUnset: Hashable, Sendable {
     /// The video.
@@ -31,7 +31,8 @@ package struct WatchLaterUnset: Hashable, Sendable {
         return state.isCrossing && state.clearedBy == event
     }
 
-    /// Returns the rows after a key, each with its own key, after which the next page can start.
+    /// Returns the rows after a key, each with its own key; the next page can start after any of
+    /// these keys.
     package static func page(
         of watchLater: WatchLater, _ views: some ViewReader, after: [UInt8]?, limit: Int
     ) throws -> [(row: [UInt8], unset: WatchLaterUnset)] {
@@ -206,11 +207,11 @@ package struct KnownSubmission: Sendable {
 
 /// The state of an opening of a video, for connectors that report it to a remote.
 package enum KnownOpening: Sendable {
-    /// The opening counts as a view, and no other report for its time window was sent.
+    /// The opening counts as a view, and no other report for its time window has been sent.
     case counts
-    /// Another report for the opening's time window was sent, or may have been sent.
+    /// Another report for the opening's time window has been sent, or may have been sent.
     case told
-    /// Another opening in the time window counts instead, and that opening was not sent yet.
+    /// Another opening in the time window counts instead, and that opening has not been sent yet.
     case idle
 
     /// Reads an opening from the projections in `views`.

@@ -49,7 +49,7 @@ public struct ScheduleChanges: Codable, Hashable, Sendable {
         public var id: Int64
         /// The name of the show.
         @NullWhenNil public var name: String?
-        /// The names of the changed fields, with `cast` for a change of the cast.
+        /// The names of the changed fields, with `cast` for a change to the cast.
         public var fields: [String]
     }
 
@@ -68,8 +68,8 @@ extension VideoQueries {
     ///
     /// This method compares the facts known at that position with the facts known at `head`. It
     /// reports neither changes that were reverted nor older sightings that arrived late. It reads
-    /// the events in between, and all sightings of each episode and show that they concern. Throws
-    /// the log's errors, and `ModelError` with `.usage` for an invalid limit.
+    /// the events in between, and all sightings of each episode and show that these events concern.
+    /// Throws the log's errors, and `ModelError` with `.usage` for an invalid limit.
     ///
     /// - Parameters:
     ///   - mark: the `head` of the previous result.
@@ -159,7 +159,7 @@ extension VideoQueries {
         let (oldCast, newCast) = try history.newest(of: CastObserved.self, key)
         var fields: [String] = []
         if let was, let now { fields = now.namesOfFields(differingFrom: was) }
-        // A first cast counts as a change only if the show was known.
+        // A first cast counts as a change only if the show was already known.
         if was != nil, oldCast?.cast ?? [] != newCast?.cast ?? [] { fields.append("cast") }
         guard !fields.isEmpty else { return nil }
         return ScheduleChanges.Show(

@@ -19,7 +19,8 @@ struct ScheduleHistory {
 
     // MARK: - Possible changes
 
-    /// Returns the episodes and shows that events after the first position concern, in log order.
+    /// Returns the episodes and shows that are affected by events after the first position, in log
+    /// order.
     ///
     /// If there are more than `limit`, the second position moves back to the position at which the
     /// search stopped.
@@ -65,8 +66,8 @@ struct ScheduleHistory {
 
     /// Returns the events between the two positions, at most `count` per type.
     ///
-    /// If a type may have more events, the second position moves back to the last event of that
-    /// type.
+    /// If there may be more events of a type than were returned, the second position moves back to
+    /// the last returned event of that type.
     private mutating func events(count: Int) throws -> [EventEnvelope] {
         var found: [EventEnvelope] = []
         for type in [

@@ -10,13 +10,13 @@ public struct ScheduleNow: Codable, Hashable, Sendable {
 }
 
 extension QueryLimits {
-    /// The default number of seconds before the end of an episode during which it counts as ending
-    /// soon: 15 minutes.
+    /// The default length, in seconds, of the window before the end of an episode in which the
+    /// episode counts as ending soon: 15 minutes.
     public static let endingSoonSeconds = 900.0
-    /// The maximum length of an episode that is not left out, in hours.
+    /// The maximum length of a listed episode, in hours; longer episodes are left out.
     static let episodeHoursMax: Int64 = 48
-    /// The number of days ahead in which to look for the next change; if there is none, the query
-    /// has to be repeated after these days.
+    /// The number of days to look ahead for the next change; if there is none in that time, the
+    /// query has to be repeated after that many days.
     static let changeAheadDays: Int64 = 7
 }
 
@@ -36,8 +36,8 @@ extension VideoQueries {
     ///
     /// Throws `ModelError` with `.usage` if the window is negative or too long.
     ///
-    /// - Parameter windowSeconds: the number of seconds before the end of an episode during which
-    ///   it counts as ending soon.
+    /// - Parameter windowSeconds: the length, in seconds, of the window before the end of an
+    ///   episode in which the episode counts as ending soon.
     public func endingSoon(
         at now: UTCTime, scope: ScheduleScope,
         windowSeconds: Double = QueryLimits.endingSoonSeconds
@@ -72,12 +72,12 @@ extension VideoQueries {
 ///
 /// Episodes are added in the order of their start times.
 struct EpisodesShown {
-    /// The maximum length of an episode that is not left out, in milliseconds.
+    /// The maximum length of a listed episode, in milliseconds; longer episodes are left out.
     static let lengthMax = QueryLimits.episodeHoursMax * 3_600_000
 
     let now: UTCTime
-    /// The number of milliseconds before its end from which an episode is shown; nil to show it
-    /// from its start.
+    /// The length, in milliseconds, of the window before the end of an episode in which the episode
+    /// is shown; nil to show it from its start.
     private let window: Int64?
     private var episodes: [ListedEpisode] = []
     /// The time at which the shown episodes change, in milliseconds since 1970.

@@ -37,7 +37,7 @@ public struct RecipientEntry: Codable, Hashable, Sendable {
     public var address: String
     /// The time at which a video was last sent to the address.
     public var lastAt: UTCTime
-    /// The number of the examined shares that were sent to the address.
+    /// The number of shares to the address among the examined shares.
     public var shares: Int
 }
 

@@ -12,7 +12,7 @@ public struct StatisticsReport: Codable, Hashable, Sendable {
     public var total: StatisticsFigures
     /// The number of sessions: periods of activity without a gap of more than half an hour.
     public var sessions: Int
-    /// The length of the longest session in seconds, which is a multiple of 15 minutes.
+    /// The length of the longest session, in seconds; always a multiple of 15 minutes.
     public var longestSessionSeconds: Double
 }
 

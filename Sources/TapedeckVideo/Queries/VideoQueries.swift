@@ -34,7 +34,7 @@ public enum QueryLimits {
     public static let commentsPerVideoMax = 100
     /// The maximum value of `newest` in `news`.
     public static let newsCountMax = 1_000
-    /// The number of broadcast ids after which a page of duplicates ends.
+    /// A page of duplicates ends once it holds this many broadcast ids.
     public static let broadcastsPerPageMax = 100_000
 
     /// Throws `ModelError` with `.usage` if `limit` is not between 1 and `pageCountMax`.

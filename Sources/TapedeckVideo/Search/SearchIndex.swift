@@ -180,7 +180,7 @@ enum SearchRow {
         term.count { $0 & 0xC0 != 0x80 }
     }
 
-    /// Returns an upper bound for all keys with this prefix.
+    /// Returns a key that sorts after all keys with this prefix.
     ///
     /// The last byte can be incremented because terms and weights contain no byte 255.
     static func end(of start: [UInt8]) -> [UInt8] { start.dropLast() + [(start.last ?? 0) + 1] }

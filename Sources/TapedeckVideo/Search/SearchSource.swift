@@ -66,8 +66,8 @@ final class SearchSource {
             if pairs.count > 1 { return pairs.dropLast().map { stream([(terms, $0)], weights) } }
         }
         let term = Array(SearchText.term(word.bytes[...]))
-        // Every letter of a script without spaces begins a term, so search for terms that begin
-        // with it.
+        // Every letter of a script without spaces begins a term, so search for the terms that begin
+        // with this letter.
         guard isLonger || word.isUnspaced else { return [stream([(terms, term)], weights)] }
         return [stream(try tables(ofLonger: term), weights)]
     }

@@ -2,13 +2,13 @@ internal import Foundation
 
 /// A text prepared for searching: its words without differences in case, accents and width.
 ///
-/// Each character is folded separately, so a part of a text folds in the same way as within the
-/// whole text. Folding has three steps:
+/// Each character is folded separately, so a part of a text folds in the same way by itself as
+/// within the whole text. Folding has three steps:
 ///
 /// 1. Compatibility decomposition: `ﬁ` becomes `fi`, full-width `Ａ` becomes `A`, and `é` becomes
-/// `e` and an accent.
+/// `e` followed by an accent.
 ///
-/// 2. Marks on letters (combining class other than 0) and invisible characters are removed. Vowel
+/// 2. Removal of marks on letters (combining class other than 0) and of invisible characters. Vowel
 /// signs stay, since they are letters, and so do letters that do not decompose, such as `ø`.
 ///
 /// 3. Conversion to uppercase and then to lowercase, which turns `ß` into `ss`: `Straße` and
@@ -19,8 +19,8 @@ internal import Foundation
 /// letters (`terms`).
 ///
 /// The rows of an index depend on this folding, so it must be the same on every system. The
-/// mappings of characters in `unicodeVersion` never change. Newer characters are treated as letters
-/// that fold to themselves.
+/// mappings of the characters that `unicodeVersion` contains never change. Newer characters are
+/// treated as letters that fold to themselves.
 struct SearchText {
     /// A word, or a run of letters of a script written without spaces.
     struct Word {
@@ -34,10 +34,10 @@ struct SearchText {
     /// The words, in order.
     private(set) var words: [Word] = []
 
-    /// The Unicode version of the folding; newer characters must not affect folded text.
+    /// The Unicode version on which folding is based; newer versions must not change folded text.
     private static let unicodeVersion = (major: 15, minor: 0)
-    /// The maximum number of letters of a word in the index; possible matches are then compared in
-    /// full.
+    /// The maximum number of letters that the index stores of a word; matches found in the index
+    /// are then compared in full.
     static let lettersPerTermMax = 24
 
     init(_ text: String) {
@@ -81,9 +81,9 @@ struct SearchText {
 
     // MARK: - Terms
 
-    /// The ranges in `bytes` of the terms in the index: each word, and for a run of letters without
-    /// spaces each pair of adjacent letters and the last letter, so that every letter begins a
-    /// term.
+    /// The ranges in `bytes` of the terms in the index: each word and, for a run of letters of a
+    /// script written without spaces, each pair of adjacent letters and the last letter, so that
+    /// every letter of the run begins a term.
     var terms: [Range<Int>] {
         var terms: [Range<Int>] = []
         terms.reserveCapacity(words.count)
@@ -97,7 +97,7 @@ struct SearchText {
         return terms
     }
 
-    /// Returns each letter with the next one, and the last letter alone.
+    /// Returns the range of each letter with the next one, and the range of the last letter alone.
     static func pairs(of run: ArraySlice<UInt8>) -> [Range<Int>] {
         let starts = run.indices.filter { isStart(run[$0]) } + [run.endIndex]
         return starts.indices.dropLast().map {
@@ -105,8 +105,8 @@ struct SearchText {
         }
     }
 
-    /// Returns the part of a word that is indexed, in UTF-8; it sorts by letters and contains no
-    /// zero byte.
+    /// Returns the part of a word that is indexed, in UTF-8; its bytes sort like the letters and
+    /// contain no zero byte.
     static func term(_ word: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
         prefix(word, letters: lettersPerTermMax)
     }
@@ -127,14 +127,14 @@ struct SearchText {
 
     // MARK: - Ranges in the original text
 
-    /// Returns the ranges of a text, as UTF-8 offsets, that fold to ranges of `bytes`; adjacent
-    /// ranges are joined.
+    /// Returns the ranges of a text, as UTF-8 offsets, that fold to the given ranges of `bytes`;
+    /// adjacent ranges are joined.
     static func ranges(of parts: [Range<Int>], in text: String) -> [Range<Int>] {
         guard !parts.isEmpty else { return [] }
         // Each ASCII byte folds to one byte.
         if text.utf8.allSatisfy({ $0 < 0x80 }) { return joined(parts) }
-        // The start of the character that produced each folded byte, followed by the end of the
-        // text.
+        // For each folded byte, the start of the character that produced it; finally, the end of
+        // the text.
         var starts: [Int] = []
         var offset = 0
         for scalar in text.unicodeScalars {
@@ -226,8 +226,8 @@ struct SearchText {
 
     /// Returns whether a letter belongs to a script written without spaces.
     ///
-    /// These are ideographs and the letters in the blocks for Thai, Lao, Myanmar, Khmer and
-    /// Japanese, which Unicode never moves.
+    /// Such letters are the ideographs and the letters in the blocks for Thai, Lao, Myanmar, Khmer
+    /// and Japanese; Unicode never moves a block.
     private static func isUnspaced(_ letter: Unicode.Scalar) -> Bool {
         switch letter.value {
         case 0x0E00...0x0EFF, 0x1000...0x109F, 0x1780...0x17FF, 0x3000...0x30FF, 0x31F0...0x31FF:

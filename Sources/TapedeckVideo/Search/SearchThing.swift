@@ -9,7 +9,7 @@ struct SearchThing {
         let text: String
         /// The folded text; empty if the text is only displayed.
         let folded: SearchText
-        /// Whether the text is searched, not only displayed.
+        /// Whether the text is searched; otherwise, it is only displayed.
         let isSearched: Bool
 
         init(_ field: SearchField, _ text: String, isSearched: Bool = true) {
@@ -28,8 +28,8 @@ struct SearchThing {
     let texts: [Text]
     /// The broadcast that a comment was shared with.
     var broadcast: [UInt8]?
-    /// The minimum weight of a rank with which the thing is found, so matches in weightier fields
-    /// alone do not count.
+    /// The minimum weight of a match's rank; a match only in weightier fields, which have smaller
+    /// weights, does not count.
     var weightMin: UInt8 = 0
 }
 
@@ -162,7 +162,7 @@ extension SearchIndex<ShowCatalogue> {
 }
 
 extension SearchIndex<UserList> {
-    /// Indexes users by their names, and the questions that no remote shows yet.
+    /// Indexes users by their names, and also the questions that no remote shows yet.
     static func users(_ base: UserList) -> SearchIndex {
         SearchIndex(base, [.user, .question]) { state, key in
             var things = state.asked.map { asked in

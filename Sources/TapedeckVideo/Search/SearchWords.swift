@@ -3,7 +3,7 @@ internal import TapedeckModel
 /// The words of a search; a thing must contain all of them to be found.
 ///
 /// The last word may also match the beginning of a longer word; the others match whole words only.
-/// Letters of scripts written without spaces match wherever they occur in sequence.
+/// A run of letters of a script written without spaces matches wherever it occurs.
 struct SearchWords {
     /// A word of a search.
     struct Word: Hashable {
@@ -118,7 +118,7 @@ extension SearchText {
         }
     }
 
-    /// Returns the ranges in `bytes` that match a word; only the beginning of a longer word
+    /// Returns the ranges in `bytes` that match a word; of a longer word, only the beginning
     /// matches.
     func places(of word: SearchWords.Word) -> [Range<Int>] {
         var places: [Range<Int>] = []

@@ -4,9 +4,9 @@ public import TapedeckProjections
 /// The shared videos, as in `VideoList`, with the titles of all their broadcasts.
 ///
 /// The items are those of `VideoList`. Lists show the title of the winning broadcast, but a search
-/// finds a video by the title of any broadcast. A video that was shared once needs no more space
-/// than in `VideoList`. For other videos, the state contains each distinct title, so folds cost
-/// more.
+/// finds a video by the title of any broadcast. A video that was shared only once needs no more
+/// space than in `VideoList`. For other videos, the state contains each distinct title, so folding
+/// costs more.
 public struct SharedVideos: Projection {
     let list: VideoList
 
@@ -22,7 +22,8 @@ public struct SharedVideos: Projection {
     public var tagKind: String { list.tagKind }
     /// The events of the list.
     public var eventTypes: [EventType] { list.eventTypes }
-    /// The law of the list: the titles depend only on the broadcasts.
+    /// The law of the list, which also applies here because the titles depend only on the
+    /// broadcasts.
     public var law: FoldLaw { list.law }
     /// The rule of the list, followed by a sentence about titles.
     public var ruleText: String? {
@@ -41,7 +42,7 @@ public struct SharedVideos: Projection {
             var count: UInt64
         }
 
-        /// Creates the state of a video that was not shared.
+        /// Creates the state of a video that has not been shared.
         public init() {}
 
         /// Reads a state's bytes.

@@ -29,8 +29,8 @@ extension BirdTubeSimulator {
         guard world.video(id) == nil else {
             return Self.error("The video is already registered.")
         }
-        // The API description gives no reason. The session may be unknown, or the chat could not be
-        // created.
+        // The API description gives no reason for this error. Possible reasons are that the session
+        // is unknown or that the chat could not be created.
         guard let owner, id.utf8.count == 11 else {
             return Self.error("The video can't be registered.")
         }

@@ -46,7 +46,7 @@ public struct BirdTubeSimulator: RemoteSimulator, SimulatorEngine {
         set { core.adversary = newValue }
     }
 
-    /// Handles a request at a time in milliseconds since 1970.
+    /// Handles a request that arrives at `now`, in milliseconds since 1970.
     public mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer {
         take(request, at: now)
     }
@@ -129,8 +129,8 @@ public struct BirdTubeSimulator: RemoteSimulator, SimulatorEngine {
         for time in core.deeds(until: now) { happen(at: time) }
     }
 
-    /// Lets another user, who never signed in here, submit or view a video, or post or hide a
-    /// message.
+    /// Makes another user, one who has never signed in here, submit or view a video, or post or
+    /// hide a message.
     private mutating func happen(at now: Int64) {
         let removes = core.fate.chance(core.adversary.deletionRate)
         let ties = core.fate.chance(core.adversary.tieRate)

@@ -1,10 +1,10 @@
 extension BirdTubeWorld {
     /// Generates a world as of `now`.
     ///
-    /// The world has six users, the first of which belongs to `SimulatorAccount.user`, and 64
-    /// videos, some of them submitted within the same second or viewed equally often. Every fourth
-    /// video has messages in its chat. The chat of the first video has 180 messages, 71 of them in
-    /// the same millisecond.
+    /// The world has six users, the first of whom is `SimulatorAccount`, and 64 videos, some of
+    /// them submitted within the same second or viewed equally often. Every fourth video has
+    /// messages in its chat. The chat of the first video has 180 messages, 71 of them in the same
+    /// millisecond.
     public init(seed: UInt64, at now: Int64) {
         var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0xB12D))
         self.init()

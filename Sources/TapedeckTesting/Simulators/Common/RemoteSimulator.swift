@@ -19,7 +19,7 @@ public protocol RemoteSimulator: Sendable {
     var effects: [SimulatorEffect] { get }
     /// The injected faults; checkers set `.none` to let the system settle.
     var adversary: SimulatorAdversary { get set }
-    /// Handles a request at a time in milliseconds since 1970.
+    /// Handles a request that arrives at `now`, in milliseconds since 1970.
     mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer
     /// Processes changes that need no request, such as finished uploads and actions of other users.
     ///

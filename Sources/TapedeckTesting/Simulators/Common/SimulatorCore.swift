@@ -1,7 +1,7 @@
 /// The state common to all simulators: random sources, the ledger and the violations.
 ///
 /// Requests use `dice`; the actions of other users use `fate`, and the times of these actions use
-/// `calendar`. Neither the requests nor the intervals between `advance` calls therefore change the
+/// `calendar`. Therefore, neither the requests nor the intervals between `advance` calls change the
 /// actions of other users.
 struct SimulatorCore: Sendable {
     var adversary: SimulatorAdversary

@@ -39,7 +39,7 @@ public struct ShelbySimulator: RemoteSimulator {
         }
     }
 
-    /// Handles a request at a time in milliseconds since 1970.
+    /// Handles a request that arrives at `now`, in milliseconds since 1970.
     public mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer {
         advance(to: now)
         let isV1 = request.segments.first == "v1"

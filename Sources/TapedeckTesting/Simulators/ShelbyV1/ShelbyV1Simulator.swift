@@ -5,8 +5,9 @@
 /// - Lists are ordered by id, newest first.
 /// - `since_id` selects the row with that id and older rows, so a page repeats the last row of the
 ///   previous page.
-/// - `skip` counts from the newest row, which changes between requests.
-/// - A dashboard request without a known token gets HTTP 404 with a body that has status 401.
+/// - `skip` counts from the newest row, and that row changes between requests.
+/// - A dashboard request without a known token gets HTTP 404 with a body that gives the status as
+///   401.
 /// - `created_at` is a string for display.
 /// - A repeated like counts again and creates another copy.
 /// - An unlike removes the copy, but only from its roll.
@@ -45,7 +46,7 @@ public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
         set { core.adversary = newValue }
     }
 
-    /// Handles a request at a time in milliseconds since 1970.
+    /// Handles a request that arrives at `now`, in milliseconds since 1970.
     public mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer {
         take(request, at: now)
     }

@@ -45,7 +45,7 @@ public struct ShelbyV2Simulator: RemoteSimulator, SimulatorEngine {
         set { core.adversary = newValue }
     }
 
-    /// Handles a request at a time in milliseconds since 1970.
+    /// Handles a request that arrives at `now`, in milliseconds since 1970.
     public mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer {
         take(request, at: now)
     }

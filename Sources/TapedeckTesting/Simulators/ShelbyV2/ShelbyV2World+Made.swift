@@ -4,12 +4,12 @@ extension ShelbyV2World {
 
     /// Generates a world as of `now`.
     ///
-    /// The world has three users, the first of which belongs to `SimulatorAccount.user`. Each user
-    /// has a public and a private channel. The first user's private channel has broadcasts from the
-    /// last few days.
+    /// The world has three users, the first of whom is `SimulatorAccount`. Each user has a public
+    /// and a private channel. The first user's private channel has broadcasts from the last few
+    /// days.
     ///
-    /// About one broadcast in three shares a video that was shared before, and about one in eight
-    /// is from a provider that apps do not request. Older rows lack `owner_watch_later`.
+    /// About one broadcast in three shares a video that has already been shared, and about one in
+    /// eight is from a provider that apps do not request. Older rows lack `owner_watch_later`.
     public init(seed: UInt64, at now: Int64) {
         var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x5E1B))
         let joined = now - 90 * SimulatedTime.dayMilliseconds

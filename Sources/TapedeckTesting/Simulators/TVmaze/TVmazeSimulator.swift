@@ -48,7 +48,7 @@ public struct TVmazeSimulator: RemoteSimulator, SimulatorEngine {
         }
     }
 
-    /// Handles a request at a time in milliseconds since 1970.
+    /// Handles a request that arrives at `now`, in milliseconds since 1970.
     public mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer {
         take(request, at: now)
     }

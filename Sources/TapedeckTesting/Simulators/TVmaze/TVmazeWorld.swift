@@ -145,7 +145,7 @@ public struct TVmazeWorld: Hashable, Sendable {
     public var shows: [Int: Show] = [:]
     /// The episodes, by their numbers.
     public var episodes: [Int: Episode] = [:]
-    /// The casts, by the show's number; each is in order.
+    /// The cast of each show, in order, by the show's number.
     public var casts: [Int: [Role]] = [:]
 
     /// Creates an empty world.
@@ -171,13 +171,13 @@ public struct TVmazeWorld: Hashable, Sendable {
         }.sorted { ($0.startsAt, $0.id) < ($1.startsAt, $1.id) }
     }
 
-    /// Returns the day of a time in a channel's time zone.
+    /// Returns the day that contains a time, in a channel's time zone.
     static func day(of time: Int64, _ channel: Channel, _ zones: inout ZoneCache) -> CalendarDay {
         let offset = zones.offsetSeconds(channel.country?.timezone, milliseconds: time)
         return CalendarDay(milliseconds: time, offsetSeconds: offset)
     }
 
-    /// Returns a time of day on a day in a channel's time zone, in milliseconds since 1970.
+    /// Converts a day and a time of day in a channel's time zone to milliseconds since 1970.
     static func time(
         on day: CalendarDay, minutes: Int, _ channel: Channel, _ zones: inout ZoneCache
     ) -> Int64 {

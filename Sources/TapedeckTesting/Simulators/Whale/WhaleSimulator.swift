@@ -2,7 +2,7 @@
 ///
 /// It reproduces these quirks of the real system:
 ///
-/// - The token is in the headers of a response.
+/// - A log-in or a sign-up returns the token in the headers of the response.
 /// - A 401 has an empty body.
 /// - Pages count from 0.
 /// - Lists are ordered by a hidden date without a tie-break, so pages may repeat or miss rows.
@@ -43,7 +43,7 @@ public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
         set { core.adversary = newValue }
     }
 
-    /// Handles a request at a time in milliseconds since 1970.
+    /// Handles a request that arrives at `now`, in milliseconds since 1970.
     public mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer {
         take(request, at: now)
     }
@@ -89,8 +89,8 @@ public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
         case ("GET", ["questions", "#"]): return try question(id ?? 0, request, now)
         case ("POST", ["questions", "#", "answers"]): return try upload(id ?? 0, request, now)
         default:
-            // The API description lists these routes, but they were never implemented. Clients have
-            // commented out the calls.
+            // The API description lists these routes, but they were never implemented. In the
+            // clients, the calls to these routes are commented out.
             guard let last = route.last, WhaleSimulator.missingRoutes.contains(last) else {
                 throw .route
             }

@@ -3,7 +3,7 @@ struct WhaleUpload: Hashable, Sendable {
     var question: Int
     var user: Int
     var endsAt: Int64
-    /// Whether the upload fails, which leaves no trace.
+    /// Whether the upload fails; a failed upload leaves no trace.
     var fails: Bool
     var fileExtension: String
     /// The description of the file in the ledger.
@@ -23,8 +23,8 @@ extension WhaleSimulator {
     ) throws(OutsideTables) -> SimulatedResponse {
         let fields = try SimulatedParameters(
             request, in: .form, required: ["video", "thumbnail"], files: ["video", "thumbnail"])
-        // Draw for every upload, so that the outcome of one upload does not change the outcome of
-        // others.
+        // Draw random numbers for every upload, so that the outcome of one upload does not change
+        // the outcome of others.
         let isLost = core.dice.chance(core.adversary.uploadLossRate)
         let most = UInt64(max(0, core.adversary.uploadDelayMillisecondsMax))
         let delay = Int64(core.dice.below(most + 1))
