@@ -34,7 +34,7 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
         guard text.utf8.count <= VideoKey.textBytesMax else {
             throw ModelError(
                 .tooLarge,
-                "the video's key or URL has \(text.utf8.count) bytes; the limit is "
+                "the video's key or URL is \(text.utf8.count) bytes long; the limit is "
                     + "\(VideoKey.textBytesMax)")
         }
         let bytes = text.utf8.drop(while: VideoKey.isSpace)

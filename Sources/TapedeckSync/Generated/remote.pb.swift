@@ -178,8 +178,8 @@ public nonisolated struct OutcomeRecorded: Sendable {
   public init() {}
 }
 
-/// A device claims the right to deliver an intent for the device that recorded it. The claim counts once the sync
-/// server has given it a time after the end of the previous holder's lease.
+/// A device claims the right to deliver an intent for the device that recorded it. The claim counts only if the
+/// sync server receives it after the end of the previous holder's lease.
 public nonisolated struct IntentClaimed: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

@@ -45,10 +45,11 @@ package nonisolated struct WireCursor: Sendable {
   /// The server's lineage: 16 bytes.
   package var lineage: Data = Data()
 
-  /// The last position that the device has read; 0 before the first.
+  /// The last position that the device has read; 0 if it has not read any.
   package var position: UInt64 = 0
 
-  /// The hash chain over all entries up to that position, computed by the device itself: 16 bytes, zeros at 0.
+  /// The hash chain over all entries up to that position, computed by the device itself: 16 bytes, zeros at
+  /// position 0.
   package var digest: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -56,7 +57,7 @@ package nonisolated struct WireCursor: Sendable {
   package init() {}
 }
 
-/// The last event of an origin that the sender of this message has.
+/// The last event that the sender of this message has from an origin.
 package nonisolated struct WireOriginState: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -65,7 +66,7 @@ package nonisolated struct WireOriginState: Sendable {
   /// The origin: 16 bytes.
   package var origin: Data = Data()
 
-  /// The origin's last sequence that has a position.
+  /// The sequence of that event.
   package var lastSequence: UInt64 = 0
 
   /// The origin's hash chain up to and including that event: 32 bytes (schema/storage/v1.md).
@@ -165,8 +166,8 @@ package nonisolated struct WirePushRequest: Sendable {
 
   /// Entries without separators. Each consists of its kind (1 byte), the length of its body (4 bytes,
   /// little-endian) and its body.
-  ///   kind 1: the canonical bytes of an event, or of a range stub, which replaces adjacent events of an origin
-  ///           that were compacted and has the id of the last of them (schema/storage/v1.md)
+  ///   kind 1: the canonical bytes of an event, or of a range stub, which replaces adjacent, compacted events of
+  ///           one origin and has the id of the last of them (schema/storage/v1.md)
   ///   kind 2: a receipt of an earlier lineage, in the form used by exports, for an event that the server has
   package var entries: Data = Data()
 
@@ -330,7 +331,7 @@ package nonisolated struct WirePullRequest: Sendable {
   /// empty.
   package var origin: Data = Data()
 
-  /// Only events after this sequence are returned as references: the device has compacted events up to it.
+  /// Only events after this sequence are returned as references, because the device has compacted events up to it.
   package var originAfter: UInt64 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()

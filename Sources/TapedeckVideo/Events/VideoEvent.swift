@@ -23,7 +23,7 @@ extension VideoEvent {
         } catch {
             throw ModelError(
                 .invalidPayload,
-                "\(payload.count) bytes are not a valid \(Self.eventType) payload")
+                "a payload of \(payload.count) bytes is not a valid \(Self.eventType)")
         }
     }
 

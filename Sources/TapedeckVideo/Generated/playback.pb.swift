@@ -57,8 +57,8 @@ public nonisolated struct PlayabilityChecked: Sendable {
   /// Clears the value of `attempt`. Subsequent reads from it will return its default value.
   public mutating func clearAttempt() {self._attempt = nil}
 
-  /// The number of seconds until a failed check is retried; absent if it is never retried automatically. Counted
-  /// from the event's effective stamp, so that a wrong clock on one device does not delay others.
+  /// The number of seconds until a failed check is retried; absent if it is never retried automatically. The time
+  /// is counted from the event's effective stamp, so that a wrong clock on one device does not delay others.
   public var retryAfterSeconds: Double {
     get {_retryAfterSeconds ?? 0}
     set {_retryAfterSeconds = newValue}
@@ -99,8 +99,8 @@ public nonisolated struct ExtractionFailed: Sendable {
   /// Clears the value of `attempt`. Subsequent reads from it will return its default value.
   public mutating func clearAttempt() {self._attempt = nil}
 
-  /// The number of seconds until the next attempt; absent if there is no automatic retry. Counted from the event's
-  /// effective stamp.
+  /// The number of seconds until the next attempt; absent if there is no automatic retry. The time is counted from
+  /// the event's effective stamp.
   public var retryAfterSeconds: Double {
     get {_retryAfterSeconds ?? 0}
     set {_retryAfterSeconds = newValue}

@@ -636,8 +636,8 @@ public nonisolated struct CastObserved: Sendable {
   fileprivate var _showUpdated: Int64? = nil
 }
 
-/// TVmaze's complete listing for a day. Episodes of an earlier listing for the same day that are missing from
-/// this listing were removed from the listing.
+/// TVmaze's complete listing for a day. Episodes that were in an earlier listing for the same day and are
+/// missing from this one have been removed.
 public nonisolated struct ScheduleListed: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

@@ -479,9 +479,9 @@ public nonisolated struct CommentObserved: Sendable {
   fileprivate var _postedAs: String? = nil
 }
 
-/// An observation of a frame: one copy of a video at a remote. The connector for that remote uses it, because
-/// comments and likes there belong to the frame, not to the video. Observations of one frame are merged field by
-/// field, like observations of a broadcast.
+/// An observation of a frame: one copy of a video at a remote. The connector for that remote uses this message,
+/// because comments and likes there belong to the frame, not to the video. Observations of one frame are merged
+/// field by field, like observations of a broadcast.
 public nonisolated struct FrameObserved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -587,7 +587,7 @@ public nonisolated struct FrameObserved: Sendable {
   fileprivate var _lastUnplayableAt: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
 }
 
-/// An observation of a video on a list that a remote keeps: a user's stream, a channel's dashboard, a roll.
+/// An observation of a video on a list that a remote keeps: a user's stream, a channel's dashboard, or a roll.
 /// The newest observation of an entry counts.
 public nonisolated struct VideoListed: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
