@@ -35,11 +35,14 @@ extension CompactionRule {
     /// lacks.
     @available(*, noasync)
     package static func video(_ log: EventLog) throws -> CompactionRule {
-        CompactionRule(
-            types: LatestCompaction.types.union([PlaybackProgressed.eventType]),
+        let types = LatestCompaction.types.union(RemoteEvents.latestTypes)
+        return CompactionRule(
+            types: types.union([PlaybackProgressed.eventType]),
             superseded: { candidates in
                 zip(
-                    LatestCompaction.superseded(candidates),
+                    LatestCompaction.superseded(candidates, types: types) {
+                        EventCatalogue.video.reads($0) || RemoteEvents.reads($0)
+                    },
                     PlaybackCompaction.superseded(candidates.map(PlaybackCompaction.Recorded.init))
                 ).map { $0 || $1 }
             },

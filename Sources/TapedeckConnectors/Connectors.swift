@@ -89,5 +89,6 @@ public enum Connectors {
     }
 
     /// The projections that syncing with remotes needs, in addition to the domain's projections.
-    public static let projections: [any Projection] = [Remotes(), ShelbyFrames()] + outboxes
+    public static let projections: [any Projection] =
+        [Remotes(), FeedCoverage(), ShelbyFrames()] + outboxes
 }

@@ -98,7 +98,7 @@ import Testing
         for (type, command) in [
             ("RemoteAdded", "storectl remote add"), ("RemoteRemoved", "storectl remote remove"),
             ("OutcomeRecorded", "storectl outbox"), ("IntentClaimed", "storectl sync"),
-            ("OriginForked", "storectl sync"),
+            ("FeedRead", "storectl sync"), ("OriginForked", "storectl sync"),
         ] {
             try storectl.checkFails(
                 "append", type, "{}", code: "unknownType", exit: 64, says: command)

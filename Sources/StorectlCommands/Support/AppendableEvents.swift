@@ -11,6 +11,7 @@ enum AppendableEvents {
             "storectl outbox retry EVENT, or storectl outbox drop EVENT"
         ),
         "IntentClaimed": ("storectl sync", "storectl sync NAME records it when needed"),
+        "FeedRead": ("storectl sync", "storectl sync NAME records it when needed"),
         "OriginForked": ("storectl sync", "storectl sync URL records it when needed"),
     ]
 

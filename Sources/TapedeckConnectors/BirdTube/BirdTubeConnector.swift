@@ -138,7 +138,7 @@ package struct BirdTubeConnector: Connector {
                 result.proposals.count > count, video.hasChannel
             else { continue }
             let chat = BirdTubeChat(video: video.video, channel: video.channel)
-            content.leads.append((chat.feed, sighting: nil))
+            content.leads.append(FeedLead(chat.feed))
         }
         content.sightings = result.proposals
         content.refused = result.refused.map { "\($0.path): \($0.message)" }
@@ -176,9 +176,7 @@ package struct BirdTubeConnector: Connector {
         content.next = BirdTubeChat.next(behind: list, before: Int64(page.place) ?? .max).map {
             RemotePage(page.feed, String($0))
         }
-        // New messages appear on the first page, where the next read begins, so no message is
-        // missed and the end of a chat need not be read twice.
-        content.stopsWhereKnown = content.next != nil
+        content.span = BirdTubeChat.span(of: list, at: response.date)
         return content
     }
 

@@ -119,14 +119,36 @@ struct BirdTubeChat: Hashable {
 
     /// Returns the time before which the next page begins; nil if this page is the last.
     static func next(behind list: [JSONValue], before time: Int64) -> Int64? {
-        let times = list.compactMap { value in
-            (try? JSONElement(value, at: "$").integer("timestamp"))?.value
-        }
         guard list.count >= BirdTubeConnector.messagesPerPage,
-            let oldest = times.filter(Timestamps.recorded.contains).min(), oldest < time
+            let oldest = times(of: list).min(), oldest < time
         else { return nil }
         // Request the messages with the oldest time again, because there may be more of them,
         // unless the whole page has that time.
         return oldest + 1 < time ? oldest + 1 : oldest
+    }
+
+    /// The time for which a message may still appear below newer messages, in milliseconds.
+    private static let lookBack: Int64 = 60_000
+
+    /// Returns the part of the chat on a page; nil if the page contains no messages.
+    ///
+    /// Marks are times.
+    ///
+    /// - Parameter now: The time of the response, in Unix milliseconds, if known.
+    static func span(of list: [JSONValue], at now: Int64?) -> FeedSpan? {
+        let times = times(of: list)
+        guard let newest = times.max(), let oldest = times.min() else { return nil }
+        let settled = min(newest, (now ?? newest) - lookBack)
+        return FeedSpan(settled: mark(settled), oldest: mark(oldest))
+    }
+
+    private static func mark(_ time: Int64) -> String {
+        let digits = String(max(0, time))
+        return String(repeating: "0", count: max(0, 16 - digits.count)) + digits
+    }
+
+    private static func times(of list: [JSONValue]) -> [Int64] {
+        list.compactMap { (try? JSONElement($0, at: "$").integer("timestamp"))?.value }
+            .filter(Timestamps.recorded.contains)
     }
 }

@@ -174,9 +174,10 @@ package struct ShelbyV1Connector: Connector {
         }
         var content = reading.content
         content.next = next(behind: page, list.count, reading.oldest)
-        if content.next != nil, let oldest = reading.oldest {
-            let known = (response.date ?? .max) - ShelbyV1Connector.lookBack
-            content.stopsWhereKnown = oldest.milliseconds < known
+        if let oldest = reading.oldest, let newest = reading.newest {
+            let settled = (response.date ?? newest.milliseconds) - ShelbyV1Connector.lookBack
+            content.span = FeedSpan(
+                settled: min(newest.text, ShelbyV1ID.mark(at: settled)), oldest: oldest.text)
         }
         return content
     }
@@ -221,8 +222,9 @@ struct ShelbyV1Reading {
     /// The time of the response, in Unix milliseconds.
     let observedAt: Int64?
     private(set) var content = RemoteContent()
-    /// The lowest id of a row.
+    /// The lowest and the highest id of a row.
     private(set) var oldest: ShelbyV1ID?
+    private(set) var newest: ShelbyV1ID?
     /// The frames that the user's likes created.
     private(set) var likes: [ShelbyV1Frame] = []
 
@@ -237,7 +239,7 @@ struct ShelbyV1Reading {
         do throws(IngestRefusal) {
             let row = try JSONElement(value, at: path)
             let id = try row.shelbyID("id")
-            oldest = min(oldest ?? id, id)
+            (oldest, newest) = (min(oldest ?? id, id), max(newest ?? id, id))
             let element = isFrame ? row : try ShelbyV1Documents.frame(ofEntry: row)
             guard let element, let frame = try ShelbyV1Frame(element) else { return }
             add(frame, isShared: !isFrame, at: path)

@@ -101,11 +101,12 @@ package struct TVmazeConnector: Connector {
         content.sightings = result.proposals
         content.refused = result.refused.map { "\(page.feed) \($0.path): \($0.message)" }
         guard TVmazeConnector.day(page) != nil else { return content }
-        for (index, sighting) in result.proposals.enumerated()
-        where sighting.type == ShowObserved.eventType {
-            guard let show = sighting.tags.first?.name else { continue }
+        for sighting in result.proposals where sighting.type == ShowObserved.eventType {
+            guard let show = try? ShowObserved(payload: sighting.payload) else { continue }
             content.leads.append(
-                (RemotePage("\(TVmazeConnector.shows)/\(show)/cast"), sighting: index))
+                FeedLead(
+                    RemotePage("\(TVmazeConnector.shows)/\(show.show)/cast"),
+                    version: show.hasUpdated ? String(show.updated) : nil))
         }
         return content
     }

@@ -154,14 +154,17 @@ package struct WhaleConnector: Connector {
         case "questions": try sightings.addQuestion(row)
         case "answers":
             let answer = try WhaleDocuments.answer(row)
-            let place = sightings.add(answer, at: row.path)
+            let isRead = sightings.add(answer, at: row.path) != nil
             try sightings.addQuestion(try row.member("question"))
-            guard let place else { return }
+            guard isRead else { return }
             // A null count means that there is nothing to read.
-            for (field, list) in [("commentCount", "comments"), ("likeCount", "likes")]
-            where !answer.cleared.contains(field) {
+            for (field, list, count) in [
+                ("commentCount", "comments", answer.commentCount),
+                ("likeCount", "likes", answer.likeCount),
+            ] where !answer.cleared.contains(field) {
                 content.leads.append(
-                    (RemotePage("answers/\(answer.answer)/\(list)"), sighting: place))
+                    FeedLead(
+                        RemotePage("answers/\(answer.answer)/\(list)"), version: String(count)))
             }
         case _ where feed.hasSuffix("/comments"): try sightings.addComment(row)
         default:

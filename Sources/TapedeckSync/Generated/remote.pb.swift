@@ -199,6 +199,28 @@ public nonisolated struct IntentClaimed: Sendable {
   public init() {}
 }
 
+/// A device read a feed of a remote completely, or up to what an earlier event covers. The event has the tag of its feed, so no
+/// device reads the same rows again only to find out whether it knows them all.
+public nonisolated struct FeedRead: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The system, which determines the connector.
+  public var system: String = String()
+
+  /// The name of the feed, such as `answers/7/comments`.
+  public var feed: String = String()
+
+  /// The version of the list that was read; or, for a feed that only grows, the mark up to which all rows were read. Marks of
+  /// a feed sort as strings.
+  public var mark: String = String()
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "tapedeck.remote.v1"
@@ -392,6 +414,46 @@ nonisolated extension IntentClaimed: SwiftProtobuf.Message, SwiftProtobuf._Messa
     if lhs.system != rhs.system {return false}
     if lhs.intent != rhs.intent {return false}
     if lhs.isDerived != rhs.isDerived {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension FeedRead: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".FeedRead"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}system\0\u{1}feed\0\u{1}mark\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.system) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.feed) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self.mark) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.system.isEmpty {
+      try visitor.visitSingularStringField(value: self.system, fieldNumber: 1)
+    }
+    if !self.feed.isEmpty {
+      try visitor.visitSingularStringField(value: self.feed, fieldNumber: 2)
+    }
+    if !self.mark.isEmpty {
+      try visitor.visitSingularStringField(value: self.mark, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: FeedRead, rhs: FeedRead) -> Bool {
+    if lhs.system != rhs.system {return false}
+    if lhs.feed != rhs.feed {return false}
+    if lhs.mark != rhs.mark {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -212,6 +212,34 @@ package struct RemotePage: Hashable, Sendable {
     }
 }
 
+/// The part of a feed that a page shows, for a feed whose new rows only appear above known ones.
+///
+/// Its bounds are marks: strings that sort like the rows of the feed.
+package struct FeedSpan: Hashable, Sendable {
+    /// The mark below which no new row can appear any more, given the newest row of the page.
+    package var settled: String
+    /// The mark of the oldest row of the page.
+    package var oldest: String
+
+    package init(settled: String, oldest: String) {
+        (self.settled, self.oldest) = (settled, oldest)
+    }
+}
+
+/// A link to a feed.
+package struct FeedLead: Hashable, Sendable {
+    /// The first page of the feed.
+    package var page: RemotePage
+    /// The version of the feed's list; nil if the feed has no version and is read each time.
+    ///
+    /// A version that any device of the user has read is not read again.
+    package var version: String?
+
+    package init(_ page: RemotePage, version: String? = nil) {
+        (self.page, self.version) = (page, version)
+    }
+}
+
 /// The content of a page.
 package struct RemoteContent: Sendable {
     /// The observations, in document order.
@@ -220,18 +248,14 @@ package struct RemoteContent: Sendable {
     package var refused: [String] = []
     /// The next page; nil at the end.
     package var next: RemotePage?
-    /// Whether to skip `next` if this page contained nothing new.
-    package var stopsWhereKnown = false
+    /// The part of the feed that the page shows, if new rows only appear above known ones.
+    package var span: FeedSpan?
     /// Whether rows can move between pages during the reading, so that a row could be missed.
     ///
     /// If so, the pages are read again until they contain nothing new.
     package var moves = false
-    /// The pages that this page links to, each with the index of the observation that contains the
-    /// link.
-    ///
-    /// If there is such an observation, the linked page is read only if the observation is new.
-    package var leads: [(page: RemotePage, sighting: Int?)] = []
-    var others: [RemotePage] = []
+    /// The feeds that this page links to.
+    package var leads: [FeedLead] = []
     /// The name prefix of feeds that the remote does not have, and a message for the report.
     ///
     /// These feeds are skipped in this reading.

@@ -48,14 +48,37 @@ extension IntentClaimed: RemoteEvent {
     public var tags: [Tag] { get throws { [] } }
 }
 
+extension FeedRead: RemoteEvent {
+    /// `FeedRead`.
+    public static let eventType: EventType = "FeedRead"
+    /// Empty: it is recorded with the tag of its feed, which also depends on address and account.
+    public var tags: [Tag] { get throws { [] } }
+    /// Only the newest event about a feed counts.
+    public static var retention: Retention { .latest }
+}
+
 /// The events of this module by name, for printing a log.
 public enum RemoteEvents {
     private static let messages: [any RemoteEvent.Type] = [
         RemoteAdded.self, RemoteRemoved.self, OutcomeRecorded.self, IntentClaimed.self,
+        FeedRead.self,
     ]
 
     /// All event types of this module.
     public static let types: [EventType] = messages.map { $0.eventType }
+
+    /// The types with `Retention.latest`.
+    package static let latestTypes = Set(
+        messages.lazy.filter { $0.retention == .latest }.map { $0.eventType })
+
+    /// Returns whether this program can read an event; false for a type of another module.
+    package static func reads(_ event: EventEnvelope) -> Bool {
+        func reads<E: RemoteEvent>(as _: E.Type) -> Bool { (try? event.decode(E.self)) != nil }
+        guard let message = messages.first(where: { $0.eventType == event.type }) else {
+            return false
+        }
+        return reads(as: message)
+    }
 
     /// Returns the newest schema version of a type; nil for a type of another module.
     public static func schemaVersion(of type: EventType) -> UInt16? {

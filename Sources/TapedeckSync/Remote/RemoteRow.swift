@@ -62,41 +62,43 @@ package struct RemoteRow: Hashable, Sendable {
 
     // MARK: - Feeds and lanes
 
-    /// Returns the row that marks a feed as read to its end without gaps.
-    static func complete(_ remote: String, feed: String) -> SyncRow {
-        SyncRow("\(key(remote))/feed/\(Digest16(hashing: Array(feed.utf8)).text)", [1])
-    }
-
-    /// Returns whether a feed has ever been read to its end.
+    /// Returns the rows in which earlier programs noted the feeds that were read to their end.
     @available(*, noasync)
-    static func isComplete(
-        _ remote: String, feed: String, in log: EventLog
-    ) throws(LogError) -> Bool {
-        try log.syncRow(complete(remote, feed: feed).name) != nil
+    static func former(_ remote: String, in log: EventLog) throws(LogError) -> [SyncRow] {
+        try log.syncRows(prefix: "\(key(remote))/feed/")
     }
 
-    /// Returns the row for a linked feed that has not been read yet; if `isOpen` is false, writing
-    /// the row removes the stored row.
-    static func lead(_ remote: String, _ page: RemotePage, isOpen: Bool = true) -> SyncRow {
-        var bytes: [UInt8] = []
-        bytes.appendPrefixed(page.feed)
-        bytes.appendPrefixed(page.place)
-        let name = "\(key(remote))/lead/\(Digest16(hashing: bytes).text)"
-        return SyncRow(name, isOpen ? bytes : nil)
+    /// Returns the row for a linked feed that has not been read yet.
+    static func lead(_ remote: String, _ lead: FeedLead) -> SyncRow {
+        var bytes = place(of: lead.page)
+        if let version = lead.version { bytes.appendPrefixed(version) }
+        return SyncRow(endedLead(remote, lead.page).name, bytes)
+    }
+
+    /// Returns the row that removes a linked feed.
+    static func endedLead(_ remote: String, _ page: RemotePage) -> SyncRow {
+        SyncRow("\(key(remote))/lead/\(Digest16(hashing: place(of: page)).text)", nil)
     }
 
     /// Returns the linked feeds that have not been read yet.
     @available(*, noasync)
-    static func leads(_ remote: String, in log: EventLog) throws(LogError) -> [RemotePage] {
+    static func leads(_ remote: String, in log: EventLog) throws(LogError) -> [FeedLead] {
         try log.syncRows(prefix: "\(key(remote))/lead/").compactMap { row in
             row.value?.withUnsafeBytes { bytes in
                 var reader = ByteReader(bytes)
                 guard let feed = reader.prefixedString(), let place = reader.prefixedString() else {
                     return nil
                 }
-                return RemotePage(feed, place)
+                return FeedLead(RemotePage(feed, place), version: reader.prefixedString())
             }
         }
+    }
+
+    private static func place(of page: RemotePage) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.appendPrefixed(page.feed)
+        bytes.appendPrefixed(page.place)
+        return bytes
     }
 
     /// Returns the row that stores the wait of a lane; writing it with a nil wait removes the row.

@@ -9,14 +9,57 @@ extension RemoteSession {
             var page: RemotePage
             var hasNews = false
             var rounds = 1
-            /// Whether the feed had been read to its end before this walk; nil until the walk has
-            /// read a page.
-            var wasComplete: Bool?
-            /// Whether the feed was linked from another page.
+            /// Whether the feed was linked from another page, and the version that was linked.
             var isLead = false
+            var version: String?
+            /// The number of pages read in this round.
+            var pageCount = 0
+            /// Whether at least half of the first page was new.
+            var isMostlyNew = false
+            /// The mark that the feed was covered up to when the walk began.
+            var covered: String?
+            /// The mark that the feed is covered up to once the walk has ended.
+            var settled: String?
             /// The number of failures of this feed, and the number of pages read before the first
             /// failure.
             var failures = (count: 0, readBefore: 0)
+
+            init(_ feed: RemotePage) { (self.feed, page) = (feed, feed) }
+
+            init(_ lead: FeedLead) {
+                self.init(lead.page)
+                (isLead, version) = (true, lead.version)
+            }
+
+            /// The walk for the next round.
+            var again: Walk {
+                var walk = Walk(feed)
+                (walk.isLead, walk.version, walk.rounds) = (isLead, version, rounds + 1)
+                return walk
+            }
+
+            /// Returns whether the rest of the feed has been read before.
+            func isCovered(_ span: FeedSpan?) -> Bool {
+                guard let covered, let span else { return false }
+                return span.oldest <= covered
+            }
+
+            /// The mark to record at the end of the walk; nil if it would not save a request.
+            var mark: String? {
+                if let version { return version == covered ? nil : version }
+                // A chat must not add an event for each of its messages.
+                guard let settled, pageCount > 1 || isMostlyNew else { return nil }
+                if let covered, settled <= covered { return nil }
+                return settled
+            }
+        }
+
+        /// A feed whose walk has ended.
+        struct Ended {
+            /// The first page of the feed.
+            var feed: RemotePage
+            /// The mark up to which the feed is now covered, if it has to be recorded.
+            var mark: String?
         }
 
         /// The maximum number of times a moving feed is read in one sync.
@@ -52,15 +95,15 @@ extension RemoteSession {
         /// - Parameter leads: Linked pages that earlier syncs did not read.
         mutating func begin(
             _ connector: any Connector, _ account: RemoteAccount?, now: UInt64,
-            leads: [RemotePage]
+            leads: [FeedLead]
         ) {
             guard let account else { return }
             self = Reading(rules)
             let feeds = connector.feeds(account, now: now)
             let leads = leads.prefix(rules.leadsMax)
-            walks = leads.reversed().map { Walk(feed: $0, page: $0, isLead: true) }
-            walks += feeds.reversed().map { Walk(feed: $0, page: $0) }
-            seen = Set(feeds).union(leads)
+            walks = leads.reversed().map(Walk.init)
+            walks += feeds.reversed().map { Walk($0) }
+            seen = Set(feeds).union(leads.map(\.page))
             (feedCount, leadCount) = (feeds.count, leads.count)
         }
 
@@ -123,114 +166,118 @@ extension RemoteSession {
             !seen.contains(page) && !missing.contains(where: page.feed.hasPrefix)
         }
 
-        /// Returns whether the feed counted as read to its end when the current walk over it began;
-        /// the first call records `isComplete`.
-        ///
-        /// - Parameter isComplete: Whether the feed currently counts as read to its end.
-        mutating func wasComplete(_ isComplete: Bool) -> Bool {
-            guard let last = walks.indices.last else { return isComplete }
-            let was = walks[last].wasComplete ?? isComplete
-            walks[last].wasComplete = was
-            return was
-        }
-
         /// Advances past a page.
         ///
-        /// - Returns: Whether the feed has been read to its end without gaps; and, if its walk has
-        ///   ended, the first page of the feed.
+        /// - Parameters:
+        ///   - news: Whether each observation of the page was new.
+        ///   - covered: The mark up to which any device has read the feed.
+        ///   - leads: The linked feeds to read.
+        ///
+        /// Returns the feed if its walk has ended.
         mutating func took(
-            _ page: RemotePage, _ content: RemoteContent, news: [Bool], isComplete: Bool
-        ) -> (isWhole: Bool, ended: RemotePage?) {
-            guard var walk = walks.popLast() else { return (false, nil) }
+            _ content: RemoteContent, news: [Bool], covered: String?, leads: [FeedLead]
+        ) -> Ended? {
+            guard var walk = walks.popLast() else { return nil }
             readCount += 1
-            // If the feed is a single page, no row can be missed.
-            let moves = content.moves && walk.page != walk.feed || content.stopsWhereKnown
-            let hasNews = news.contains(true)
-            walk.hasNews = walk.hasNews || hasNews
-            var isWhole = false
-            var ended: RemotePage? = walk.feed
-            if let next = content.next, !(content.stopsWhereKnown && isComplete && !hasNews) {
+            let newCount = news.count { $0 }
+            if walk.pageCount == 0 {
+                walk.isMostlyNew = newCount > 0 && newCount * 2 >= news.count
+                (walk.covered, walk.settled) = (covered, content.span?.settled)
+            }
+            walk.pageCount += 1
+            walk.hasNews = walk.hasNews || newCount > 0
+            var ended: Ended?
+            if let next = content.next, !walk.isCovered(content.span) {
                 walk.page = next
                 walks.append(walk)
-                ended = nil
-            } else if content.next == nil {
+            } else if content.next == nil, content.moves, walk.pageCount > 1, walk.hasNews {
                 // Rows may have moved between pages during the reading, so read the feed again
-                // until it contains nothing new.
-                isWhole = !walk.hasNews || !moves
-                if !isWhole, walk.rounds < Reading.roundsMax {
-                    walks.append(
-                        Walk(
-                            feed: walk.feed, page: walk.feed, rounds: walk.rounds + 1,
-                            wasComplete: walk.wasComplete))
-                    ended = nil
+                // until it contains nothing new. A single page cannot miss a row.
+                if walk.rounds < Reading.roundsMax {
+                    walks.append(walk.again)
+                } else {
+                    ended = Ended(feed: walk.feed)
                 }
+            } else {
+                ended = Ended(feed: walk.feed, mark: walk.mark)
             }
-            var others: [Walk] = []
-            for other in content.others
-            where leadCount < rules.leadsMax && seen.insert(other).inserted {
-                leadCount += 1
-                others.append(Walk(feed: other, page: other, isLead: true))
-            }
+            let room = max(0, rules.leadsMax - leadCount)
+            let others = leads.filter { seen.insert($0.page).inserted }.prefix(room).map(Walk.init)
+            leadCount += others.count
             walks.insert(contentsOf: others.reversed(), at: rules.feedsComeFirst ? 0 : walks.count)
-            return (isWhole, ended)
+            return ended
         }
 
-        /// Skips an unreadable feed until the next sync; returns its first page.
+        /// Skips an unreadable feed until the next sync.
+        ///
+        /// Returns the feed, with the mark to record if it does not exist.
         mutating func giveUp(
             _ page: RemotePage, _ failure: SyncFailure, _ report: inout RemoteReport
-        ) -> RemotePage? {
+        ) -> Ended? {
             let walk = walks.popLast()
             let name = page.place.isEmpty ? page.feed : "\(page.feed) \(page.place)"
             report.unreadable.append("\(name): \(failure.message)")
-            return walk?.feed
+            return walk.map { Ended(feed: $0.feed, mark: $0.version) }
         }
     }
 
     mutating func took(_ response: RemoteResponse, of page: RemotePage) throws {
         guard let account = login.account else { return }
-        var content = try connector.read(response, of: page, account)
+        let content = try connector.read(response, of: page, account)
         report.unreadable += content.refused.map(login.redacting)
-        let isHeld = try RemoteRow.isComplete(remote.name, feed: page.feed, in: log)
-        let isComplete = self.reading.wasComplete(isHeld)
-        let remote = remote.name
-        let read = content
-        let reading = reading
-        // The links in known observations have already been read, unless the feed was never read to
-        // its end. New links are stored with the observations, because the sync may end before the
-        // links are read.
-        func others(_ recorded: EventLog.RecordedEvents) -> [RemotePage] {
-            read.others(isNew: recorded.isNew, all: !isComplete).filter { reading.isNew($0) }
+        let marks = try marks(of: [page.feed] + content.leads.map(\.page.feed), account)
+        let leads = content.leads.filter { lead in
+            reading.isNew(lead.page) && isDue(lead, marks)
         }
-        let complete = RemoteRow.complete(remote, feed: page.feed)
-        // If the sync ended after this page, the pages between this page and the known pages would
-        // never be requested. The feed therefore does not count as complete until they have been
-        // read.
-        func leavesGap(_ recorded: EventLog.RecordedEvents) -> Bool {
-            isHeld && read.next != nil && recorded.recorded > 0
-        }
-        var noted = [row.row]
+        // Links are stored with the observations, because the sync may end before it reads them.
+        var rows = [row.row] + leads.map { RemoteRow.lead(remote.name, $0) }
         if connector.manifest.reading.keepsFresh, reading.isWholeFeed(page, content) {
-            noted.append(fresh.take(page, self.remote, response, at: row.contactedAt))
+            rows.append(fresh.take(page, remote, response, at: row.contactedAt))
             noteFresh(page)
         }
-        let recorded = try log.record(content.sightings, rows: noted) { recorded in
-            others(recorded).map { RemoteRow.lead(remote, $0) }
-                + (leavesGap(recorded) ? [SyncRow(complete.name, nil)] : [])
-        }
+        let recorded = try log.record(content.sightings, rows: rows)
         report.pulled += recorded.recorded
-        content.others = others(recorded)
-        var rows: [SyncRow] = []
-        let (isWhole, ended) = self.reading.took(
-            page, content, news: recorded.isNew, isComplete: isComplete)
-        let isKnown = isWhole || isComplete && ended != nil
-        if isKnown, !isHeld || leavesGap(recorded) { rows.append(complete) }
-        if let ended { rows.append(RemoteRow.lead(remote, ended, isOpen: false)) }
+        let ended = reading.took(
+            content, news: recorded.isNew, covered: marks[page.feed], leads: leads)
+        if let ended { try record(ended, account) }
         if let missing = content.missing {
-            self.reading.drop(missing.feeds)
+            reading.drop(missing.feeds)
             let message = login.redacting(missing.message)
             if !report.missing.contains(message) { report.missing.append(message) }
         }
-        if !rows.isEmpty { try log.setSyncRows(rows) }
+    }
+
+    /// Records that a feed has been read.
+    private func record(_ ended: Reading.Ended, _ account: RemoteAccount) throws {
+        var events: [ProposedEvent] = []
+        if let mark = ended.mark {
+            var event = FeedRead()
+            (event.system, event.feed, event.mark) = (remote.system, ended.feed.feed, mark)
+            var proposed = try ProposedEvent(event)
+            proposed.tags = [try FeedCoverage.tag(ended.feed.feed, of: remote, account)]
+            events.append(proposed)
+        }
+        try log.record(events, rows: [RemoteRow.endedLead(remote.name, ended.feed)])
+    }
+
+    /// Returns the marks up to which any device of the user has read feeds.
+    private func marks(
+        of feeds: [String], _ account: RemoteAccount
+    ) throws -> [String: String] {
+        try runner.read([FeedCoverage().name]) { views in
+            var marks: [String: String] = [:]
+            for feed in Set(feeds) {
+                let tag = try FeedCoverage.tag(feed, of: remote, account)
+                marks[feed] = try views.state(of: FeedCoverage(), key: tag)?.mark
+            }
+            return marks
+        }
+    }
+
+    /// Returns whether no device has read the linked version of a feed.
+    private func isDue(_ lead: FeedLead, _ marks: [String: String]) -> Bool {
+        guard let version = lead.version, !refreshesAll else { return true }
+        return marks[lead.page.feed] != version
     }
 
     /// Starts every feed from the beginning, and adds the links that earlier syncs did not read.
@@ -238,13 +285,25 @@ extension RemoteSession {
         readingPosition = try log.currentHead()
         let now = now
         fresh = try refreshesAll ? RemoteFreshness() : RemoteFreshness(remote, at: now, in: log)
-        let leads = try RemoteRow.leads(remote.name, in: log)
-            .filter { fresh.end(of: $0, remote, at: now) == nil }
+        let leads = try openLeads().filter { fresh.end(of: $0.page, remote, at: now) == nil }
         reading.begin(connector, login.account, now: now, leads: leads)
         readingTurn = connector.turn(after: now) ?? .max
         (readingBegan, isReading) = (now, true)
         (report.fresh, report.freshUntil) = (0, nil)
         hasGivenUp = false
+    }
+
+    /// Returns the linked feeds that earlier syncs did not read and no other device has read
+    /// meanwhile.
+    private func openLeads() throws -> [FeedLead] {
+        guard let account = login.account else { return [] }
+        let leads = try RemoteRow.leads(remote.name, in: log)
+        let marks = try marks(of: leads.map(\.page.feed), account)
+        let covered = leads.filter { !isDue($0, marks) }
+        let ended = covered.map { RemoteRow.endedLead(remote.name, $0.page) }
+        let former = try RemoteRow.former(remote.name, in: log).map { SyncRow($0.name, nil) }
+        if !ended.isEmpty || !former.isEmpty { try log.setSyncRows(ended + former) }
+        return leads.filter { isDue($0, marks) }
     }
 
     /// Returns the next page to request, skipping fresh pages.
@@ -269,17 +328,9 @@ extension RemoteSession {
     /// Skips an unreadable feed until the next sync, or permanently if it no longer exists.
     mutating func giveUp(_ page: RemotePage, _ failure: SyncFailure) throws {
         if failure.code != .notFound { hasGivenUp = true }
-        guard let feed = reading.giveUp(page, failure, &report), failure.code == .notFound else {
-            return
-        }
-        try log.setSyncRows([RemoteRow.lead(remote.name, feed, isOpen: false)])
-    }
-}
-
-extension RemoteContent {
-    fileprivate func others(isNew: [Bool], all: Bool) -> [RemotePage] {
-        leads.compactMap { lead in
-            all || lead.sighting.map { isNew[$0] } ?? true ? lead.page : nil
-        }
+        guard let ended = reading.giveUp(page, failure, &report), failure.code == .notFound,
+            let account = login.account
+        else { return }
+        try record(ended, account)
     }
 }

@@ -17,14 +17,20 @@ package enum LatestCompaction {
 
     /// Returns whether each event is superseded.
     ///
-    /// - Parameter candidates: events of any type from one origin, in sequence order.
-    package static func superseded(_ candidates: [CompactionRule.Candidate]) -> [Bool] {
+    /// - Parameters:
+    ///   - candidates: events of any type from one origin, in sequence order.
+    ///   - types: The types with `Retention.latest`, including those of other modules.
+    ///   - reads: Whether this program can read an event.
+    package static func superseded(
+        _ candidates: [CompactionRule.Candidate], types: Set<EventType> = LatestCompaction.types,
+        reads: (EventEnvelope) -> Bool = EventCatalogue.video.reads
+    ) -> [Bool] {
         var superseded = [Bool](repeating: false, count: candidates.count)
         var newest: [Subject: Int] = [:]
         for (index, candidate) in candidates.enumerated() {
             let event = candidate.event
             guard types.contains(event.type), !candidate.isFixed, event.fact == nil,
-                let tag = event.tags.first, EventCatalogue.video.reads(event)
+                let tag = event.tags.first, reads(event)
             else { continue }
             let subject = Subject(type: event.type, tag: tag)
             guard let before = newest[subject] else {

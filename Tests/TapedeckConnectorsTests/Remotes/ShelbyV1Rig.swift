@@ -139,7 +139,7 @@ struct ShelbyV1Rig {
 
 extension RemoteDevice {
     /// Returns all recorded events of a type.
-    func recorded<E: VideoEvent>(_ type: E.Type) throws -> [E] {
+    func recorded<E: Event>(_ type: E.Type) throws -> [E] {
         var found: [E] = []
         var after = LogPosition(rawValue: 0)
         while true {

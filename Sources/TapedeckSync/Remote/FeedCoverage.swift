@@ -1,0 +1,62 @@
+internal import TapedeckLog
+public import TapedeckModel
+public import TapedeckProjections
+
+/// The parts of remotes' feeds that any device of the user has read.
+///
+/// The rows of a feed may be in the log although nobody has read the feed to its end: a device that
+/// fails halfway syncs what it has read. Coverage is therefore recorded as an event of its own, and
+/// never inferred from known rows. A mark that is too old only costs a second reading.
+public struct FeedCoverage: Projection {
+    static let kind = "feed"
+
+    /// Creates the projection.
+    public init() {}
+
+    /// `feed-coverage`.
+    public var name: String { "feed-coverage" }
+    /// 1.
+    public var version: Int { 1 }
+    /// `feed`.
+    public var tagKind: String { FeedCoverage.kind }
+    /// The events about completed readings.
+    public var eventTypes: [EventType] { [FeedRead.eventType] }
+    /// A sentence on how the mark of a feed is determined.
+    public var ruleText: String? { "The last event about a feed counts." }
+    /// Empty: marks are looked up by feed.
+    public var tables: [String] { [] }
+    /// True: earlier events about a feed do not count.
+    public var foldsCompacted: Bool { true }
+
+    /// The state of a feed.
+    public struct State: ProjectionState, Equatable {
+        /// The mark or version that was read; nil if the feed was never read to its end.
+        var mark: String?
+
+        /// Creates the state of a feed that was never read.
+        public init() {}
+
+        /// Reads the bytes of a state.
+        public init(decoding bytes: inout StateReader) throws(ModelError) {
+            mark = try bytes.optionalString()
+        }
+
+        /// Writes the bytes of the state.
+        public func encode(into bytes: inout StateWriter) { bytes.add(mark) }
+    }
+
+    /// Folds a completed reading.
+    public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        key.state.mark = try event.decode(FeedRead.self).mark
+    }
+
+    /// Adds no rows.
+    public func rows(of state: State, key: Tag, into rows: inout RowSink) {}
+
+    /// Returns the tag of a feed of a remote, as seen by an account.
+    static func tag(_ feed: String, of remote: Remote, _ account: RemoteAccount) throws -> Tag {
+        var bytes: [UInt8] = []
+        for part in [remote.system, remote.url, account.user, feed] { bytes.appendPrefixed(part) }
+        return try Tag(kind, Digest16(hashing: bytes).text)
+    }
+}
