@@ -48,7 +48,7 @@ public struct EventCatalogue: Sendable {
     }
 
     /// Returns whether this program would record an event with this payload.
-    func reads(_ event: EventEnvelope) -> Bool {
+    package func reads(_ event: EventEnvelope) -> Bool {
         func reads<E: VideoEvent>(as _: E.Type) -> Bool {
             (try? event.decode(E.self).normalized()) != nil
         }
