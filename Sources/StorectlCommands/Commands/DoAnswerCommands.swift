@@ -142,7 +142,7 @@ struct DoAnswerHandInCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The SHA-256 name of the video's file.", valueName: "sha-256"))
     var video: String
 
-    @Option(help: ArgumentHelp("The SHA-256 name of the picture's file.", valueName: "sha-256"))
+    @Option(help: ArgumentHelp("The SHA-256 hash of the picture's file.", valueName: "sha-256"))
     var thumbnail: String
 
     @Option(help: "The video's file name extension.")

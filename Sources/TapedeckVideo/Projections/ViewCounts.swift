@@ -183,7 +183,7 @@ extension KeyedState<ViewCounts.State> {
         }
     }
 
-    /// Adds a report for which another opening counts.
+    /// Adds a report that does not count itself, because another opening counts for it.
     fileprivate mutating func add(_ id: [UInt8], to counting: [UInt8]) throws(ModelError) {
         setItem(ViewItems.other(id), counting)
         try tell(id, from: nil, to: try viewOutcome(of: id), for: counting)

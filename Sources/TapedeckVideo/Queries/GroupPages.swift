@@ -208,8 +208,8 @@ extension VideoQueries {
             after: nil, limit: count)
     }
 
-    /// Returns those broadcasts of the `count` most recently shared videos that are at or after a
-    /// place, in ascending order.
+    /// Returns the broadcasts at or after a place, in ascending order, that belong to the `count`
+    /// most recently shared videos.
     ///
     /// If at most `count` broadcasts in total are at or after the place, the result contains all of
     /// them, because videos are sorted by their latest broadcast.
@@ -235,7 +235,7 @@ extension VideoQueries {
 /// The result of scanning a group.
 private struct GroupScan {
     var entries: [GroupEntry] = []
-    /// The first and the last examined row.
+    /// The first and last rows examined.
     var first: Row?
     var last: Row?
     var hasMore = false
