@@ -63,7 +63,7 @@ public struct SearchIndex<Base: Projection>: Projection {
     public var law: FoldLaw { base.law }
     /// The maximum schema version of the indexed projection.
     public var schemaVersionMax: UInt16 { base.schemaVersionMax }
-    /// The rule of the indexed projection, after a sentence about the index.
+    /// The indexed projection's rule, preceded by a sentence about the index.
     public var ruleText: String? {
         let indexed =
             "The index of the words in \(base.name) ignores case and accents."
