@@ -104,7 +104,7 @@ struct Examination {
         let listed = unknown.prefix(Examination.unknownListedMax).map { count in
             let name = "\(Figures.grouped(count.events)) \(count.type)"
             let isNewer = KnownTypes.schemaVersion(of: count.type) != nil
-            return isNewer ? "\(name) of version \(count.schemaVersion)" : name
+            return isNewer ? "\(name) (version \(count.schemaVersion))" : name
         }
         let left = unknown.count - listed.count
         let events = Figures.count(unknown.reduce(0) { $0 + $1.events }, "event")

@@ -79,7 +79,7 @@ extension VideoQueries {
     ///   - index: the number of rows to skip at the front; must be 0 if there is a cursor.
     ///   - newest: the size to which to limit the group; nil for no limit. In groups in timeline
     ///     order, the size is measured in broadcasts: the group is limited to the videos of the
-    ///     `newest` most recently shared ones. In other groups, it is measured in entries from the
+    ///     `newest` most recent broadcasts. In other groups, it is measured in entries from the
     ///     front. Nothing is deleted.
     ///   - playableOnly: whether to leave out videos that are not known to be playable. At most
     ///     `QueryLimits.groupScanMax` videos are examined, so a page may be shorter than `limit`
