@@ -31,8 +31,8 @@ struct ImportGroup {
     /// This can run again in another transaction.
     func record(_ transaction: borrowing WriteTransaction) throws -> Outcome {
         let started = try log.state(in: transaction)
-        // Look-ups also have to know any origin that another process has recorded since the first
-        // pass.
+        // Look-ups must also know about any origin that another process has recorded since the
+        // first pass.
         log.adopt(started)
         var outcome = Outcome(state: started)
         var writer = RecordWriter(log.tables, started)

@@ -14,7 +14,8 @@ package protocol SlotContent: Sendable {
     static func isDamaged(_ path: String) -> LogError
     /// Decodes the output of `encode`; fails for anything else.
     init?(decoding body: inout ByteReader)
-    /// Encodes the content, which must fit into a slot after its `SlotFile.headCount` bytes.
+    /// Encodes the content, which must fit into the part of a slot after the first
+    /// `SlotFile.headCount` bytes.
     func encode(into body: inout [UInt8])
 }
 
@@ -53,7 +54,8 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
                 _ = close(opened)
                 throw error
             }
-            // Removing a file requires its lock, so the file now at the path stays.
+            // A file is removed only under its lock, so if this file is still at the path, it stays
+            // there.
             guard SlotFile.isAt(path, opened) else {
                 _ = close(opened)
                 continue

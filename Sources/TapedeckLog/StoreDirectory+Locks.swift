@@ -40,8 +40,8 @@ extension StoreDirectory {
 
     /// Waits until no process is creating or moving the store, and locks it for opening.
     ///
-    /// Returns nil if there is no store, or if a read-only opening cannot create the lock; in that
-    /// case, other processes cannot replace the file, either.
+    /// Returns nil if there is no store, or if the store is being opened read-only and the lock
+    /// cannot be created; in that case, other processes cannot replace the file either.
     func lockForOpening(isReadOnly: Bool) throws(LogError) -> FileLock? {
         var creates = false
         while true {

@@ -66,8 +66,8 @@ package struct StoreDirectory: Sendable {
 
     package func views(_ number: UInt64) -> String { path + "/views-\(number).mdb" }
 
-    /// Returns the number of the views file to which a file name belongs: the file itself, its
-    /// lock, or the spilled runs of a rebuild.
+    /// Returns the number of the views file to which a file name belongs; the name can be that
+    /// of the file itself, its lock, or a spilled run of a rebuild.
     package static func viewsNumber(ofFile name: String) -> UInt64? {
         name.wholeMatch(of: /views-(\d+)\.mdb(-lock|\.run\d+)?/).flatMap { UInt64($0.1) }
     }

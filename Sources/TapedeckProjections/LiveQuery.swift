@@ -99,7 +99,7 @@ public struct LiveEntry<Entry: Hashable & Sendable>: Sendable {
     /// The time at which the entry changes without new events, in milliseconds since 1970; nil for
     /// never.
     public var nextChangeAt: Int64?
-    /// The keys from which the entry is built, as far as they are in ranges created by
+    /// The keys from which the entry is built, limited to those in ranges created by
     /// `RowRange.init(keysOf:itemsWith:)`.
     public var keys: [Tag]
 

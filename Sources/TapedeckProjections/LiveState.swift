@@ -34,7 +34,7 @@ public struct LiveFailure: Hashable, Sendable {
     ///
     /// If a fold rejected an event of a key in the list, the code is `.frozen`. If the list could
     /// not be read, it is the code of the read error, such as `.damaged` or `.diskFull`. If the
-    /// store waits for a remote, it is the reason for waiting, such as `.offline`.
+    /// store is waiting for a remote, the code is the reason for the wait, such as `.offline`.
     public var code: ErrorCode
     /// A message that describes the cause and the affected object.
     public var message: String

@@ -50,7 +50,7 @@ final class PartitionFolder {
 
     /// The number of events in a key above which the event buffer is released afterwards.
     private static let eventsKeptMax = 1 << 14
-    /// The number of entries by which records are prefetched ahead of use.
+    /// The distance, in entries, from the current one to the one whose record is prefetched.
     private static let prefetchedCount = 12
 
     init(

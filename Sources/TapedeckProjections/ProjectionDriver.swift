@@ -242,7 +242,7 @@ package struct KeyOutput: ~Copyable {
 package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sendable {
     /// The number of events of a key between in-key checkpoints.
     package static var eventsPerCheckpoint: UInt64 { 64 }
-    /// The number of events by which records are prefetched ahead of use.
+    /// The distance, in events, from the current one to the one whose record is prefetched.
     private static var fetchedAhead: Int { 8 }
 
     private let projection: P

@@ -50,7 +50,7 @@ public final class ProjectionRunner: Sendable {
     let folding = NSLock()
     /// Held while files are opened, switched or dropped.
     let opening = NSLock()
-    /// The running updates of followed lists.
+    /// The updates of followed lists that are in progress.
     let looks = DispatchGroup()
     let following = DispatchQueue(label: "tapedeck.projections.follow", qos: .userInitiated)
     let deciding = DispatchQueue(

@@ -290,7 +290,8 @@ struct HashPartitions {
     /// The minimum number of bits, so that even a few entries are distributed among threads, with
     /// cancellation checks in between.
     private static let bitsMin = 4
-    /// The number of entries per partition below which fewer partitions are used.
+    /// The number of entries per partition, before the number of partitions is rounded up to a
+    /// power of two.
     private static let entriesEach = 1 << 14
     /// The number of hash bits that select the partition.
     let bits: Int

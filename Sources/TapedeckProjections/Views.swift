@@ -28,7 +28,8 @@ public struct Views: ViewReader {
     /// The source of a projection's data.
     private enum Source {
         case tables(ViewsFile.Tables, TransactionAlias)
-        /// The folded keys, and the index of the projection among them.
+        /// The folded keys of several projections, and the index of this projection among the
+        /// projections.
         case folds(KeyFolds, Int)
     }
 

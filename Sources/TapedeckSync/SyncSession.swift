@@ -430,7 +430,8 @@ extension SyncSession {
         if isContradiction {
             return .failed(
                 SyncFailure(
-                    .cursorMismatch, "the server put events at the positions of other events"))
+                    .cursorMismatch,
+                    "the server assigned events to positions that already hold other events"))
         }
         let problem: SyncProblem? =
             answer.hasProblem

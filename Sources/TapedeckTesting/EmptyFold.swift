@@ -56,7 +56,7 @@ public struct EmptyFold<Original: Projection>: Projection {
         original.rows(of: state, key: key, into: &rows)
     }
 
-    /// Passes the original's rows for an item.
+    /// Passes on the original's rows for an item.
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
         try original.rows(ofItem: item, key: key, into: &rows)
     }

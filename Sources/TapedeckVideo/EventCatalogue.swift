@@ -85,7 +85,7 @@ public struct EventCatalogue: Sendable {
             throw unknown(type)
         }
         if let atMilliseconds, atMilliseconds >= UInt64(Timestamps.recorded.upperBound) {
-            throw ModelError(.invalidTime, "the time must be in the years 1970 to 9999")
+            throw ModelError(.invalidTime, "the year must be between 1970 and 9999")
         }
         return try proposal(of: message, json: json, atMilliseconds: atMilliseconds)
     }

@@ -50,7 +50,7 @@ import Testing
         #expect(found.days[1].figures.plays == 0 && found.days[1].figures.videos == 0)
     }
 
-    @Test func viewingsAreFinishedOnce() async throws {
+    @Test func viewingCountsAsFinishedOnlyOnce() async throws {
         try await report("vimeo:7", "a", 590, day: 1, at: 0)
         try await report("vimeo:7", "a", 596, day: 1, at: 6)
         try await report("vimeo:7", "a", 600, day: 1, at: 10)

@@ -72,7 +72,7 @@ struct SR1Tests {
         #expect(front.ids == ["v0", "new", "v9", "v8"])
     }
 
-    @Test func cursorsOfOtherGroupsAreRefused() async throws {
+    @Test func cursorsFromOtherGroupsAreRefused() async throws {
         for number in 0..<3 {
             try await stage.list("e\(number)", "v\(number)", on: "roll/1", at: Int64(number))
             try await stage.list("e\(number)", "v\(number)", on: "roll/12", at: Int64(number))

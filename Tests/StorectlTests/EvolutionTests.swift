@@ -49,7 +49,7 @@ import Testing
         #expect(finding["level"]?.text == "warning")
         #expect(
             finding["message"]?.text
-                == "3 events of unknown type or version: 2 VideoRated, 1 WatchLaterToggled of version 2"
+                == "3 events of unknown type or version: 2 VideoRated, 1 WatchLaterToggled (version 2)"
         )
         #expect(document["healthy"] == .bool(true))
         let shown = try storectl.succeed("log", "--type", "WatchLaterToggled", "--json").stdout

@@ -190,7 +190,7 @@ import Testing
         damaged.close()
     }
 
-    @Test func newerBackupIsRefusedWithItsFormat() throws {
+    @Test func refusalOfANewerBackupNamesItsFormat() throws {
         log.close()
         try RawStore.edit(directory.file("store")) { transaction, tables in
             try transaction.setMeta(tables, MetaKey.format, [9, 0, 0, 0])

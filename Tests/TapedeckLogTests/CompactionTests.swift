@@ -89,7 +89,7 @@ import Testing
 
     /// Stores that have all, some or none of the events import the export of a compacted store.
     @Test(arguments: [0, 5, 300, 1_030, 1_100])
-    func anyStoreImportsExportOfCompactedStore(_ known: Int) throws {
+    func anyStoreCanImportTheExportOfACompactedStore(_ known: Int) throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store("one")
         let other = try directory.store("other")

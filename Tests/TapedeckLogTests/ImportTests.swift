@@ -197,7 +197,7 @@ import Testing
         #expect(try target.verify().problems == [])
     }
 
-    @Test func newerExportIsRefusedWithItsFormat() throws {
+    @Test func refusalOfANewerExportNamesItsFormat() throws {
         var changed = try bytes()
         changed[8] = 3
         let error = try refused(write(changed), by: try directory.store("target"), .newerFormat)

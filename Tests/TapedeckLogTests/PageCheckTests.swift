@@ -70,7 +70,7 @@ import Testing
         #expect(try !PageCheck.run(path).problems.isEmpty)
     }
 
-    @Test func foreignFileIsRefusedWithItsPage() throws {
+    @Test func refusalOfAForeignFileNamesItsPage() throws {
         let directory = try TemporaryDirectory()
         let path = directory.file("noise.mdb")
         try Data(count: 20_000).write(to: URL(fileURLWithPath: path))
@@ -82,7 +82,7 @@ import Testing
         #expect(throws: LMDBError.self) { try PageCheck.run(directory.file("none")) }
     }
 
-    @Test func checkPassesWhileTheFileIsWritten() throws {
+    @Test func checkPassesWhileTheFileIsBeingWritten() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         let group = DispatchGroup()

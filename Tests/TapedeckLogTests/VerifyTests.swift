@@ -218,7 +218,7 @@ import Testing
         #expect(try JSONDecoder().decode(VerifyReport.self, from: text) == report)
     }
 
-    @Test func verifyPassesWhileTheStoreIsWritten() throws {
+    @Test func verifyPassesWhileTheStoreIsBeingWritten() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBlocking((0..<200).map { .sample($0) })

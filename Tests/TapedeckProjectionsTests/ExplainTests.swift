@@ -5,7 +5,7 @@ import Testing
 
 /// Explanations of a key: the events that decided its state, and the events that lost.
 @Suite(.offTasks) struct ExplainTests {
-    @Test func keysFoldedAloneEqualAReplay() throws {
+    @Test func keysFoldedAloneMatchAReplay() throws {
         let seed = Seed()
         var random = seed.generator()
         let store = try store(events: 250, &random)

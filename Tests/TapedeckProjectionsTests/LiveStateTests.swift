@@ -70,7 +70,7 @@ import Testing
         #expect(phases == ["scan", "fold", "load"])
     }
 
-    @Test func loadingOfASmallLogIsNotReported() throws {
+    @Test func loadingASmallLogIsNotReported() throws {
         let store = try TestStore([PoisonedNotes()], isLive: false)
         try store.append(note("1"))
         let loop = LiveLoop(store.runner, NotedBooks())

@@ -96,7 +96,7 @@ import Testing
 
     /// The last event and its position are the same in both histories; the events before it are
     /// not.
-    @Test func pulledEventAtTheSamePositionHidesNoDifference() throws {
+    @Test func pulledEventAtTheSamePositionDoesNotHideADifference() throws {
         let pulled = HistoryEvent(
             origin: OriginID(high: 7, low: 7),
             stamp: Stamp(milliseconds: 1_600_000_000_000, counter: 0),

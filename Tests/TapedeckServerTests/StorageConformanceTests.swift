@@ -285,7 +285,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func cursorsOfAnotherLogAreRefused(kind: StorageKind) async throws {
+    func cursorsFromAnotherLogAreRefused(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         _ = try await it.push(sampleEntries(1, 1...3))
         let good = try await it.readAll().cursor

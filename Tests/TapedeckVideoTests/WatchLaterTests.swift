@@ -109,7 +109,7 @@ private func marks(
     }
 
     @Test(arguments: [(48.3, 64.4), (0.3, 0.4), (45.3, 60.4), (75, 100), (450, 600)])
-    func threeQuartersAreComparedExactly(position: Double, duration: Double) throws {
+    func threeQuartersThresholdIsExact(position: Double, duration: Double) throws {
         var script = Script()
         try script.toggle(true, at: 10)
         func report(_ position: Double, at second: Double) throws {

@@ -2,7 +2,7 @@
 import PackageDescription
 
 // This program is like an app by another developer: it links the product `Tapedeck` and uses only
-// public names. Its domain is the loans of a library, about which the store knows nothing.
+// public names. Its domain is library loans, about which the store knows nothing.
 
 let package = Package(
     name: "consumer",

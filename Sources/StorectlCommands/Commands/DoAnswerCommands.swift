@@ -39,7 +39,7 @@ struct DoAnswerAddCommand: AsyncParsableCommand {
     @Argument(help: "The segment's name.")
     var segment: String
 
-    @Option(help: ArgumentHelp("The SHA-256 name of the segment's file.", valueName: "sha-256"))
+    @Option(help: ArgumentHelp("The SHA-256 hash of the segment's file.", valueName: "sha-256"))
     var blob: String
 
     @Option(help: "The segment's duration in seconds.")
@@ -139,10 +139,10 @@ struct DoAnswerHandInCommand: AsyncParsableCommand {
 
     @OptionGroup var recording: RecordingArguments
 
-    @Option(help: ArgumentHelp("The SHA-256 name of the video's file.", valueName: "sha-256"))
+    @Option(help: ArgumentHelp("The SHA-256 hash of the video's file.", valueName: "sha-256"))
     var video: String
 
-    @Option(help: ArgumentHelp("The SHA-256 name of the picture's file.", valueName: "sha-256"))
+    @Option(help: ArgumentHelp("The SHA-256 hash of the picture's file.", valueName: "sha-256"))
     var thumbnail: String
 
     @Option(help: "The video's file name extension.")

@@ -68,8 +68,7 @@ struct LogCommand: ParsableCommand {
         }
     }
 
-    /// Warns if neither this program nor the log knows a type, which is then probably
-    /// misspelled.
+    /// Warns if neither this program nor the log knows a type, which is then probably misspelled.
     private func diagnose(_ type: EventType, in log: EventLog) throws {
         guard KnownTypes.schemaVersion(of: type) == nil,
             try log.events(after: .start, limit: 1, type: type).isEmpty

@@ -57,7 +57,7 @@ struct LoginCommand: AsyncParsableCommand {
         let store = try options.openStore()
         defer { store.close() }
         let remotes = StoreRemotes(store)
-        // The user should not have to type a password for a remote that does not exist or needs no login.
+        // Do not ask for a password for a remote that does not exist or needs no login.
         try check(remotes)
         let credentials = try credentials()
         let account = try await logIn(remotes, credentials)

@@ -176,7 +176,7 @@ private struct OutboxPage {
 
     init(_ log: EventLog, _ remotes: StoreRemotes?, limit: Int, cursor: String?) throws {
         let after = try cursor.map { try Place(cursor: $0) }
-        // One item more than requested shows whether there is a next page.
+        // One extra item shows whether there is a next page.
         if after?.isServer != false { try addServers(log, after, limit + 1) }
         if let remotes, items.count <= limit {
             try addRemotes(remotes, log, after?.isServer == false ? after : nil, limit + 1)

@@ -12,7 +12,7 @@ struct QueryDownloadsCommand: ParsableCommand {
               storectl query downloads --budget 1000000000 --current vimeo:7
             """)
 
-    @Argument(help: "List only these videos, if they are downloaded: keys or URLs.")
+    @Argument(help: "List only these videos (keys or URLs), if they are downloaded.")
     var videos: [String] = []
 
     @Option(help: ArgumentHelp("The device's name.", valueName: "name"))

@@ -12,7 +12,7 @@ struct QueryQueueCommand: ParsableCommand {
               storectl query queue youtube:aqz-KE-bpKQ --json
             """)
 
-    @Argument(help: "Show only these videos, if they are queued: keys or URLs.")
+    @Argument(help: "Show only these videos (keys or URLs), if they are queued.")
     var videos: [String] = []
 
     @Option(help: ArgumentHelp("The queue's name.", valueName: "name"))

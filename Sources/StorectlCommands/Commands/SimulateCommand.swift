@@ -82,7 +82,7 @@ struct SimulateCommand: AsyncParsableCommand {
         try await server.run()
     }
 
-    /// Throws `CommandError` if the arguments do not match those with which the journal was started.
+    /// Throws `CommandError` if the journal was started with other arguments.
     private func checkGoesOn(from beginning: SimulatorJournal.Beginning) throws {
         guard beginning.system == system, seed ?? beginning.seed == beginning.seed,
             beginning.isAdverse || !adversary

@@ -39,7 +39,7 @@ struct AppendReport {
                 hint: isDiagnosed ? error.hint : nil))
     }
 
-    /// The number of recorded events, with the first and the last event.
+    /// The number of recorded events, with the first and last of them.
     var recordedJSON: JSON {
         func place(_ event: (id: EventID, position: LogPosition)?) -> JSON {
             guard let event else { return .null }

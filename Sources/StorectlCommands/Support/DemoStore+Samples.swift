@@ -373,7 +373,7 @@ extension DemoStore {
 
     private static func digest(_ digit: String) -> String { String(repeating: digit, count: 64) }
 
-    /// A show with two episodes; the second is rescheduled after its day's schedule has been listed.
+    /// A show with two episodes; the second is rescheduled after its day has been listed.
     private static let television: [Sample] = [
         (
             "ShowObserved", "2012-05-04T06:00:00Z",

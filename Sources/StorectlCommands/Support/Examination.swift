@@ -34,7 +34,7 @@ struct Examination {
     static let behindMax: UInt64 = 131_072
     /// The number of free bytes below which every store gets a warning, whatever its size.
     static let freeBytesMin: UInt64 = 100_000_000
-    /// The maximum time in the future at which an event may be dated without a warning: one day.
+    /// The time span by which an event's date may be in the future without a warning: one day.
     static let futureMillisecondsMax: UInt64 = 86_400_000
     /// The time after which an unused file from another version causes a warning: 30 days.
     static let unusedMillisecondsMax: UInt64 = 30 * 86_400_000
@@ -104,7 +104,7 @@ struct Examination {
         let listed = unknown.prefix(Examination.unknownListedMax).map { count in
             let name = "\(Figures.grouped(count.events)) \(count.type)"
             let isNewer = KnownTypes.schemaVersion(of: count.type) != nil
-            return isNewer ? "\(name) of version \(count.schemaVersion)" : name
+            return isNewer ? "\(name) (version \(count.schemaVersion))" : name
         }
         let left = unknown.count - listed.count
         let events = Figures.count(unknown.reduce(0) { $0 + $1.events }, "event")

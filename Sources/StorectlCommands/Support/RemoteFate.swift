@@ -172,7 +172,7 @@ struct RemoteFate {
         }
     }
 
-    /// The remote's id of the object that the intent created.
+    /// The remote's id for the object that the intent created.
     var remoteID: String? { outcomes.last { $0.remoteID != nil }?.remoteID }
 
     var line: String {

@@ -235,7 +235,8 @@ package struct ShelbyConnector: Connector {
 
     /// Confirms a changed flag, using its value in the response.
     ///
-    /// If the response does not contain the flag, the change counts as made at the response's date.
+    /// If the response does not contain the flag, the change is treated as made at the time
+    /// of the response.
     private func confirm(
         _ flag: Flag, _ value: Bool, _ broadcast: String, _ answer: JSONValue,
         _ response: RemoteResponse, _ intent: Intent

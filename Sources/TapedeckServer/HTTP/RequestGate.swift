@@ -39,7 +39,8 @@ final class RequestGate: Sendable {
     fileprivate func release(_ count: Int) { held.wrappingSubtract(count, ordering: .relaxed) }
 }
 
-/// The number of body bytes that a request holds in memory, released when this object is destroyed.
+/// Counts the body bytes that a request holds in memory, and releases them when this object is
+/// destroyed.
 final class HeldBytes: Sendable {
     private let gate: RequestGate
     private let total = Atomic(0)

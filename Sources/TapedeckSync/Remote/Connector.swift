@@ -68,8 +68,8 @@ package protocol Connector: Sendable {
         _ intent: Intent, _ views: some ViewReader, _ account: RemoteAccount
     ) throws -> DeliveryPlan
 
-    /// Returns intents that follow from rules instead of being events, such as removing a mark
-    /// after the video has been watched.
+    /// Returns intents that are derived from rules rather than recorded as events, such as removing
+    /// a mark after the video has been watched.
     ///
     /// - Parameters:
     ///   - after: The row after which to continue; nil to start at the beginning.
@@ -172,7 +172,7 @@ package struct ConnectorManifest: Sendable {
 
 /// The rules for reading the pages of a remote.
 ///
-/// By default, every reading requests all pages, one after another.
+/// By default, all pages are requested in every reading, one after another.
 package struct ReadingRules: Sendable {
     /// Whether a feed with a single page is skipped while its last response is fresh according to
     /// `Cache-Control`.

@@ -74,8 +74,8 @@ public struct Outbox: Projection {
 
     /// The state of a key besides its items.
     public struct State: ProjectionState, Equatable {
-        /// The latest intent of each register, kept after it has ended so that earlier intents stay
-        /// replaced.
+        /// The latest intent of each register, kept after it has ended so that it continues to
+        /// replace earlier intents.
         var held: [Held] = []
         /// The position of the last intent that belongs to no register.
         var lastInsert: FoldOrder?

@@ -112,8 +112,8 @@ package struct RemoteResponse: Hashable, Sendable {
         return receivedAt
     }
 
-    /// The maximum difference at which the header and the local clock count as agreeing, in
-    /// milliseconds.
+    /// The maximum difference between the header and the local clock for them to count as
+    /// agreeing, in milliseconds.
     private static let agreement: Int64 = 2_000
 
     private var toldDate: Int64? {

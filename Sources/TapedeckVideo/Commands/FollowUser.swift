@@ -23,7 +23,7 @@ public struct FollowUser: Sendable {
     public enum Refusal: CommandRefusal {
         /// The user is unknown.
         case unknownUser
-        /// The user is the account's own user.
+        /// The user to follow is the account's own user.
         case isOneself
 
         /// The error message.

@@ -52,13 +52,13 @@ package enum FieldChecks {
         }
     }
 
-    /// Checks a time in the years 1 to 9999, because an episode may have aired before 1970.
+    /// Checks a time between the years 1 and 9999, because an episode may have aired before 1970.
     package static func moment(
         _ value: Google_Protobuf_Timestamp, _ field: String
     ) throws(ModelError) {
         let seconds = Timestamps.whole.lowerBound / 1_000..<Timestamps.whole.upperBound / 1_000
         guard seconds.contains(value.seconds), (0..<1_000_000_000).contains(value.nanos) else {
-            throw invalid(field, "is not a time in the years 1 to 9999")
+            throw invalid(field, "is not a time between the years 1 and 9999")
         }
     }
 

@@ -5,7 +5,7 @@ internal import TapedeckModel
 /// dropped.
 ///
 /// The events of an origin are examined in fixed blocks, so all devices find the same reports. In
-/// each block, the first and the last report of each viewing stay. The reports of a viewing must
+/// each block, the first and last reports of each viewing stay. The reports of a viewing must
 /// come from one player; if their times are not in order, all of them stay.
 ///
 /// As with `PlaybackCoalescing`, no list changes, with one exception: with

@@ -11,7 +11,7 @@ public enum ProviderRule: String, Sendable, CaseIterable {
 
     /// A rule's judgement of a video.
     public enum Judgement: Hashable, Sendable {
-        /// The finding, which needs no request.
+        /// The finding is known without a request.
         case finding(PlayabilityFinding)
         /// The provider has to be asked; see `YouTubeEntry`.
         case ask

@@ -9,7 +9,7 @@ public struct RemoteUnplayability: Hashable, Sendable {
     /// The time of the last report, in milliseconds since 1970.
     public var lastAt: Int64
 
-    /// The number of milliseconds between the first and the last report above which the video is
+    /// The number of milliseconds between the first and last reports above which the video is
     /// permanently unplayable.
     public static let lastingMilliseconds: Int64 = 48 * 3_600_000
     /// The number of milliseconds after the last report during which the video is always

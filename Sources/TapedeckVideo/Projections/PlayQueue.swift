@@ -55,9 +55,9 @@ public struct PlayQueue: Projection {
         try Tag("queue", name.isEmpty ? defaultName : name)
     }
 
-    /// The first and the last video of a queue, and the number of videos.
+    /// The first and last videos of a queue, and the number of videos.
     public struct State: ProjectionState, Equatable {
-        /// The keys of the first and the last video; nil if the queue is empty.
+        /// The keys of the first and last videos; nil if the queue is empty.
         var head: String?
         var tail: String?
         var count: UInt64 = 0

@@ -56,7 +56,7 @@ public struct Playback: Projection {
         var finishedViewings: UInt64 = 0
         /// The total time watched according to `VideoWatched`.
         var watchedMilliseconds: UInt64 = 0
-        /// Whether the viewing of the last report has finished.
+        /// Whether the viewing that the last report belongs to has finished.
         var hasLastFinished = false
 
         /// Creates the state of a video that has never been played.

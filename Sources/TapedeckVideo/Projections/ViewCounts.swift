@@ -19,9 +19,9 @@ public import TapedeckProjections
 /// | item | value |
 /// |---|---|
 /// | `w` viewer | the opening that started the viewer's last window: a `Report` |
-/// | `v` viewing | the viewing's first report, and the opening that counts for it: a `Report` |
+/// | `v` viewing | the viewing's first report and the opening under which it counts: a `Report` |
 /// | `a` event-id | an opening that counts: its `Standing` |
-/// | `b` event-id | for a report that does not count: the opening that counts for it |
+/// | `b` event-id | for a report that does not count: the opening that is counted in its place |
 /// | `c` time event-id | empty: the opening was sent at this time, and no count includes it yet |
 /// | `o` event-id | the last `IntentOutcome` of an intent for BirdTube |
 /// | `t` event-id 0 time event-id | empty: the second event, not the first, was sent at this time |
@@ -183,7 +183,7 @@ extension KeyedState<ViewCounts.State> {
         }
     }
 
-    /// Adds a report for which another opening counts.
+    /// Adds a report that does not count itself, because another opening counts for it.
     fileprivate mutating func add(_ id: [UInt8], to counting: [UInt8]) throws(ModelError) {
         setItem(ViewItems.other(id), counting)
         try tell(id, from: nil, to: try viewOutcome(of: id), for: counting)

@@ -37,7 +37,7 @@ enum ViewItems {
         return name[begin..<begin + 8].bigEndianWord
     }
 
-    /// A report and the opening that counts for it, which may be the report itself.
+    /// A report and the opening under which it is counted, which may be the report itself.
     struct Report: Equatable {
         var order: FoldOrder
         var counting: [UInt8]

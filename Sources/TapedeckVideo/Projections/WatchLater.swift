@@ -62,7 +62,7 @@ public struct WatchLater: Projection {
     /// The fraction of the duration at which a viewing crosses.
     public static let crossingFraction = 0.75
 
-    /// A position relative to the point at which a viewing crosses.
+    /// A position relative to the crossing point of a viewing.
     enum Reach: Comparable { case before, at, beyond }
 
     /// Compares a position with the crossing point of a duration; returns `.before` if either is

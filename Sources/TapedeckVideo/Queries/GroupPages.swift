@@ -79,7 +79,7 @@ extension VideoQueries {
     ///   - index: the number of rows to skip at the front; must be 0 if there is a cursor.
     ///   - newest: the size to which to limit the group; nil for no limit. In groups in timeline
     ///     order, the size is measured in broadcasts: the group is limited to the videos of the
-    ///     `newest` most recently shared ones. In other groups, it is measured in entries from the
+    ///     `newest` most recent broadcasts. In other groups, it is measured in entries from the
     ///     front. Nothing is deleted.
     ///   - playableOnly: whether to leave out videos that are not known to be playable. At most
     ///     `QueryLimits.groupScanMax` videos are examined, so a page may be shorter than `limit`
@@ -208,8 +208,8 @@ extension VideoQueries {
             after: nil, limit: count)
     }
 
-    /// Returns those broadcasts of the `count` most recently shared videos that are at or after a
-    /// place, in ascending order.
+    /// Returns the broadcasts at or after a place, in ascending order, that belong to the `count`
+    /// most recently shared videos.
     ///
     /// If at most `count` broadcasts in total are at or after the place, the result contains all of
     /// them, because videos are sorted by their latest broadcast.
@@ -235,7 +235,7 @@ extension VideoQueries {
 /// The result of scanning a group.
 private struct GroupScan {
     var entries: [GroupEntry] = []
-    /// The first and the last examined row.
+    /// The first and last rows examined.
     var first: Row?
     var last: Row?
     var hasMore = false

@@ -63,7 +63,7 @@ public struct SearchIndex<Base: Projection>: Projection {
     public var law: FoldLaw { base.law }
     /// The maximum schema version of the indexed projection.
     public var schemaVersionMax: UInt16 { base.schemaVersionMax }
-    /// The rule of the indexed projection, after a sentence about the index.
+    /// The indexed projection's rule, preceded by a sentence about the index.
     public var ruleText: String? {
         let indexed =
             "The index of the words in \(base.name) ignores case and accents."
@@ -157,7 +157,8 @@ enum SearchRow {
     /// The number of letters in the beginnings that are indexed for longer terms.
     static let lettersPerStart = 3
 
-    /// Returns the key prefix of the rows for a term or beginning in fields of one weight.
+    /// Returns the key prefix of the rows for a term, or for the beginning of a term, in fields of
+    /// one weight.
     static func key(_ term: [UInt8], _ weight: UInt8) -> [UInt8] {
         var key: [UInt8] = []
         append(term[...], weight, to: &key)

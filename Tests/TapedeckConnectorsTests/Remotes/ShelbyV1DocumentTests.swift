@@ -53,7 +53,7 @@ struct ShelbyV1DocumentTests {
 
     /// A response from another server or from a captive portal does not prove that a session has
     /// ended.
-    @Test func onlyResponsesOfShelbyEndSessions() {
+    @Test func onlyResponsesFromShelbyEndSessions() {
         let unknown = #"{"status":404,"message":"invalid token"}"#
         for (json, status, ends) in [
             (#"{"status":200,"result":{}}"#, 200, true), (unknown, 404, true), (unknown, 200, true),

@@ -73,7 +73,7 @@ import Testing
         #expect(try desk.cast(3) == ["Ada 3"])
     }
 
-    @Test func pagesOfCaptivePortalsAreRequestedAgain() throws {
+    @Test func requestsAnsweredByACaptivePortalAreRepeated() throws {
         let desk = try desk()
         var portals = 0
         var session = try #require(try desk.device.session())

@@ -37,7 +37,7 @@ struct BirdTubeVideoTests {
         #expect(guest.simulator.effects.allSatisfy { $0.kind == .view && $0.entity == last })
     }
 
-    @Test func viewOfAMissingVideoGetsTheSameResponse() throws {
+    @Test func viewOfAMissingVideoReturnsAnEmptyResponse() throws {
         var guest = Caller.birdTube()
         #expect(try guest.post("/video/view", ["video_id": "nothing"]).isEmpty)
         #expect(guest.simulator.effects.isEmpty)

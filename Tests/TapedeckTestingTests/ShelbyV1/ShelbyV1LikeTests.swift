@@ -36,7 +36,7 @@ struct ShelbyV1LikeTests {
         #expect(app.simulator.effects.map(\.kind) == [.like])
     }
 
-    @Test func likeOfAnUnknownUserIsOnlyCounted() throws {
+    @Test func likeByAnUnknownUserIsOnlyCounted() throws {
         var app = Caller.shelbyV1()
         let frame = try app.wholeFrame()
         let frames = app.simulator.world.frames.count

@@ -87,7 +87,7 @@ struct ShelbyV1ListTests {
     ]
 
     @Test(arguments: ages)
-    func datesAreDisplayTexts(_ ageSeconds: Int64, _ text: String) throws {
+    func datesAreFormattedForDisplay(_ ageSeconds: Int64, _ text: String) throws {
         var world = ShelbyV1World()
         // The call is made one second after the start: 2012-06-01T12:00:01.
         let id = world.makeID(at: Moments.start + 1_000 - ageSeconds * 1_000)
