@@ -168,9 +168,8 @@ extension EventLog {
         after: LogPosition, limit: Int = 1_000, type: EventType? = nil, tag: Tag? = nil
     ) throws(LogError) -> [EventEnvelope] {
         settleBuffered()
-        try refreshState()
         let limit = min(max(limit, 0), EventLog.eventsPerReadMax)
-        return try read { transaction in
+        return try readRefreshed { transaction in
             var found: [EventEnvelope] = []
             guard limit > 0 else { return found }
             let term = tag.map { Term(tag: $0) } ?? type.map { Term(type: $0) }
@@ -201,8 +200,7 @@ extension EventLog {
     @available(*, noasync)
     public func event(_ id: EventID) throws(LogError) -> EventEnvelope? {
         settleBuffered()
-        try refreshState()
-        return try read { transaction in
+        return try readRefreshed { transaction in
             guard let position = try self.position(of: id, transaction),
                 let bytes = try transaction.get(self.tables.events, integer: position)
             else { return nil }
@@ -216,8 +214,7 @@ extension EventLog {
     @available(*, noasync)
     public func event(at position: LogPosition) throws(LogError) -> EventEnvelope? {
         settleBuffered()
-        try refreshState()
-        return try read { transaction in
+        return try readRefreshed { transaction in
             guard
                 let record = try self.record(standingFor: position.rawValue, transaction),
                 !record.isStub

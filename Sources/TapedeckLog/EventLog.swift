@@ -235,19 +235,28 @@ public final class EventLog: Sendable {
     }
 
     /// Reads `meta` again if another process has added events.
-    func refreshState() throws(LogError) {
+    func refreshState() throws(LogError) { try readRefreshed { _ in } }
+
+    /// Runs `body` in a read transaction, after reading `meta` again in it if the state in memory
+    /// is from another commit.
+    ///
+    /// Every event in the transaction therefore has a known origin and type. A separate call of
+    /// `refreshState()` does not guarantee this, because another commit may come in between.
+    func readRefreshed<R: ~Copyable>(
+        _ body: (borrowing ReadTransaction) throws -> R
+    ) throws(LogError) -> R {
         // The head is read before the transaction begins. That head is committed, so the
         // transaction sees it unless the file has been restored to an earlier state.
         let known = state.withLock(\.head)
-        let fresh = try read { transaction -> LogState? in
-            let head = try self.lastPosition(transaction)
-            guard head != self.state.withLock(\.head) else { return nil }
-            return try LogState(reading: transaction, self.tables)
-        }
-        guard let fresh else { return }
-        if fresh.head < known { tail.forget() }
-        state.withLock {
-            if fresh.head >= $0.head || fresh.head < known { $0 = fresh }
+        return try read { transaction in
+            if try self.lastPosition(transaction) != self.state.withLock(\.head) {
+                let fresh = try LogState(reading: transaction, self.tables)
+                if fresh.head < known { self.tail.forget() }
+                self.state.withLock {
+                    if fresh.head >= $0.head || fresh.head < known { $0 = fresh }
+                }
+            }
+            return try body(transaction)
         }
     }
 
