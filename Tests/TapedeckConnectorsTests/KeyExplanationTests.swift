@@ -17,7 +17,7 @@ import Testing
         for _ in 0..<count {
             let (origin, second) = (UInt64(number(3) + 1), Double(number(200)))
             let video = "youtube:v\(number(3))"
-            switch number(10) {
+            switch number(11) {
             case 0: try script.comment("c", on: video, at: second, origin: origin)
             case 1: try script.toggle(number(2) == 0, video, at: second, origin: origin)
             case 2:
@@ -54,6 +54,13 @@ import Testing
                     {"question":"q\(number(3))","blob":"\(digest)","thumbnail":"\(digest)",
                      "videoExtension":"mov","thumbnailExtension":"jpg","durationSeconds":9}
                     """, at: second, origin: origin)
+            case 9:
+                var read = FeedRead()
+                (read.system, read.feed) = ("whale", "answers/\(number(3))/likes")
+                read.mark = "\(number(5))"
+                var proposal = try ProposedEvent(read)
+                proposal.tags = [try Tag("feed", "f\(number(3))")]
+                script.add(proposal, at: second, origin: origin)
             default: try script.whale(&random)
             }
         }

@@ -4,9 +4,9 @@ public import TapedeckProjections
 
 /// The parts of remotes' feeds that any device of the user has read.
 ///
-/// The rows of a feed may be in the log although nobody has read the feed to its end: a device that
-/// fails halfway syncs what it has read. Coverage is therefore recorded as an event of its own, and
-/// never inferred from known rows. A mark that is too old only costs a second reading.
+/// Known rows do not prove that a feed was read to its end, because a device that fails halfway
+/// syncs the rows that it has read. Coverage is therefore recorded as an event. If a mark is too
+/// old, some rows are read a second time, and nothing is lost.
 public struct FeedCoverage: Projection {
     static let kind = "feed"
 

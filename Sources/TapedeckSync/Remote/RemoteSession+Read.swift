@@ -16,9 +16,9 @@ extension RemoteSession {
             var pageCount = 0
             /// Whether at least half of the first page was new.
             var isMostlyNew = false
-            /// The mark that the feed was covered up to when the walk began.
+            /// The mark up to which the feed was covered at the beginning of the walk.
             var covered: String?
-            /// The mark that the feed is covered up to once the walk has ended.
+            /// The mark up to which the feed is covered after the walk.
             var settled: String?
             /// The number of failures of this feed, and the number of pages read before the first
             /// failure.
