@@ -132,19 +132,11 @@ struct BirdTubeChat: Hashable {
 
     /// Returns the part of the chat on a page; nil if the page contains no messages.
     ///
-    /// Marks are times.
-    ///
     /// - Parameter now: The time of the response, in Unix milliseconds, if known.
     static func span(of list: [JSONValue], at now: Int64?) -> FeedSpan? {
         let times = times(of: list)
         guard let newest = times.max(), let oldest = times.min() else { return nil }
-        let settled = min(newest, (now ?? newest) - lookBack)
-        return FeedSpan(settled: mark(settled), oldest: mark(oldest))
-    }
-
-    private static func mark(_ time: Int64) -> String {
-        let digits = String(max(0, time))
-        return String(repeating: "0", count: max(0, 16 - digits.count)) + digits
+        return FeedSpan(settled: min(newest, (now ?? newest) - lookBack), oldest: oldest)
     }
 
     private static func times(of list: [JSONValue]) -> [Int64] {

@@ -177,7 +177,7 @@ package struct ShelbyV1Connector: Connector {
         if let oldest = reading.oldest, let newest = reading.newest {
             let settled = (response.date ?? newest.milliseconds) - ShelbyV1Connector.lookBack
             content.span = FeedSpan(
-                settled: min(newest.text, ShelbyV1ID.mark(at: settled)), oldest: oldest.text)
+                settled: min(newest.milliseconds, settled), oldest: oldest.milliseconds)
         }
         return content
     }

@@ -19,13 +19,6 @@ struct ShelbyV1ID: Hashable, Comparable {
         milliseconds = seconds * 1_000
     }
 
-    /// Returns the lowest possible id of an object created at a time in Unix milliseconds.
-    static func mark(at milliseconds: Int64) -> String {
-        let digits = String(max(0, milliseconds) / 1_000, radix: 16)
-        let time = String(repeating: "0", count: max(0, timeDigits - digits.count)) + digits
-        return time + String(repeating: "0", count: Self.digits - timeDigits)
-    }
-
     private static func isDigit(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
     }

@@ -212,8 +212,8 @@ public nonisolated struct FeedRead: Sendable {
   /// The name of the feed, such as `answers/7/comments`.
   public var feed: String = String()
 
-  /// The version of the list that was read; or, for a feed that only grows, the mark up to which all rows were read. Marks of
-  /// a feed sort as strings.
+  /// The version of the list that was read; or, for a feed that only grows, the time up to which all rows were read, in
+  /// milliseconds since 1970 on the remote's clock, in decimal.
   public var mark: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

@@ -214,14 +214,14 @@ package struct RemotePage: Hashable, Sendable {
 
 /// The part of a feed that a page shows, for a feed whose new rows only appear above known ones.
 ///
-/// Its bounds are marks: strings that sort like the rows of the feed.
+/// Both times are on the remote's clock, in milliseconds since 1970.
 package struct FeedSpan: Hashable, Sendable {
-    /// The mark below which no new row can appear any more, given the newest row of the page.
-    package var settled: String
-    /// The mark of the oldest row of the page.
-    package var oldest: String
+    /// The time before which no new row can appear any more.
+    package var settled: Int64
+    /// The time of the oldest row on the page.
+    package var oldest: Int64
 
-    package init(settled: String, oldest: String) {
+    package init(settled: Int64, oldest: Int64) {
         (self.settled, self.oldest) = (settled, oldest)
     }
 }

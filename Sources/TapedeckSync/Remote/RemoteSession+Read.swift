@@ -16,10 +16,10 @@ extension RemoteSession {
             var pageCount = 0
             /// Whether at least half of the first page was new.
             var isMostlyNew = false
-            /// The mark up to which the feed was covered at the beginning of the walk.
+            /// The mark of the feed at the beginning of the walk.
             var covered: String?
-            /// The mark up to which the feed is covered after the walk.
-            var settled: String?
+            /// The time up to which the walk covers the feed.
+            var settled: Int64?
             /// The number of failures of this feed, and the number of pages read before the first
             /// failure.
             var failures = (count: 0, readBefore: 0)
@@ -38,9 +38,12 @@ extension RemoteSession {
                 return walk
             }
 
+            /// The time up to which the feed had been read before the walk.
+            private var coveredTime: Int64? { covered.flatMap { Int64($0) } }
+
             /// Returns whether the rest of the feed has been read before.
             func isCovered(_ span: FeedSpan?) -> Bool {
-                guard let covered, let span else { return false }
+                guard let span, let covered = coveredTime else { return false }
                 return span.oldest <= covered
             }
 
@@ -49,8 +52,8 @@ extension RemoteSession {
                 if let version { return version == covered ? nil : version }
                 // A chat must not add an event for each of its messages.
                 guard let settled, pageCount > 1 || isMostlyNew else { return nil }
-                if let covered, settled <= covered { return nil }
-                return settled
+                if let covered = coveredTime, settled <= covered { return nil }
+                return String(settled)
             }
         }
 
@@ -58,7 +61,7 @@ extension RemoteSession {
         struct Ended {
             /// The first page of the feed.
             var feed: RemotePage
-            /// The mark up to which the feed is now covered, if it has to be recorded.
+            /// The mark to record; nil if the recorded one remains.
             var mark: String?
         }
 
@@ -166,11 +169,16 @@ extension RemoteSession {
             !seen.contains(page) && !missing.contains(where: page.feed.hasPrefix)
         }
 
+        /// Returns whether the mark of the next page's feed decides what is read or recorded.
+        func usesMark(for content: RemoteContent) -> Bool {
+            content.span != nil || walks.last?.version != nil
+        }
+
         /// Advances past a page.
         ///
         /// - Parameters:
         ///   - news: Whether each observation of the page was new.
-        ///   - covered: The mark up to which any device has read the feed.
+        ///   - covered: The feed's mark, as recorded by any device.
         ///   - leads: The linked feeds to read.
         ///
         /// Returns the feed if its walk has ended.
@@ -225,7 +233,8 @@ extension RemoteSession {
         guard let account = login.account else { return }
         let content = try connector.read(response, of: page, account)
         report.unreadable += content.refused.map(login.redacting)
-        let marks = try marks(of: [page.feed] + content.leads.map(\.page.feed), account)
+        let own = reading.usesMark(for: content) ? [page.feed] : []
+        let marks = try marks(of: own + content.leads.map(\.page.feed), account)
         let leads = content.leads.filter { lead in
             reading.isNew(lead.page) && isDue(lead, marks)
         }
@@ -264,7 +273,8 @@ extension RemoteSession {
     private func marks(
         of feeds: [String], _ account: RemoteAccount
     ) throws -> [String: String] {
-        try runner.read([FeedCoverage().name]) { views in
+        if feeds.isEmpty { return [:] }
+        return try runner.read([FeedCoverage().name]) { views in
             var marks: [String: String] = [:]
             for feed in Set(feeds) {
                 let tag = try FeedCoverage.tag(feed, of: remote, account)

@@ -22,8 +22,8 @@ package enum LatestCompaction {
     ///   - types: The types with `Retention.latest`, including those of other modules.
     ///   - reads: Whether this program can read an event.
     package static func superseded(
-        _ candidates: [CompactionRule.Candidate], types: Set<EventType> = LatestCompaction.types,
-        reads: (EventEnvelope) -> Bool = EventCatalogue.video.reads
+        _ candidates: [CompactionRule.Candidate], types: Set<EventType>,
+        reads: (EventEnvelope) -> Bool
     ) -> [Bool] {
         var superseded = [Bool](repeating: false, count: candidates.count)
         var newest: [Subject: Int] = [:]
