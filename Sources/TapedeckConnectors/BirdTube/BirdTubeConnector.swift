@@ -195,7 +195,7 @@ package struct BirdTubeConnector: Connector {
         case VideoSubmitted.eventType:
             guard !account.isAnonymous else { return BirdTubeConnector.signInRequired }
             return known.isListed
-                ? .satisfied
+                ? .satisfied(.reading)
                 : .deliver([
                     BirdTubeDelivery.submission(
                         try intent.event.decode(VideoSubmitted.self), VideoKey(tag: intent.key))
@@ -206,7 +206,7 @@ package struct BirdTubeConnector: Connector {
             guard known.isListed else { return known.isOwn ? notListed(intent) : .foreign }
             switch try KnownOpening(intent.event.id, of: intent.key, views, projections) {
             case .counts: return .deliver([BirdTubeDelivery.view(VideoKey(tag: intent.key))])
-            case .told: return .satisfied
+            case .told: return .satisfied(.final)
             case .idle: return .foreign
             }
         }

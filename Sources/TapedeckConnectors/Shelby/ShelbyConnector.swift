@@ -95,8 +95,11 @@ package struct ShelbyConnector: Connector {
 
     // MARK: - Reading
 
+    /// The only feed, which contains all broadcasts on one page.
+    private static let broadcasts = "broadcasts"
+
     package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {
-        [RemotePage("broadcasts")]
+        [RemotePage(ShelbyConnector.broadcasts)]
     }
 
     package func request(for page: RemotePage, _ account: RemoteAccount) -> RemoteRequest {
@@ -165,29 +168,35 @@ package struct ShelbyConnector: Connector {
             guard try intent.event.decode(WatchLaterToggled.self).isOn else {
                 return unset(known, before: intent)
             }
-            return known.told.isEmpty ? .deliver([flag(.watchLater, true, winner)]) : .satisfied
+            return deliver(flag(.watchLater, true, winner), unless: !known.told.isEmpty)
         case LikeToggled.eventType:
             let liked = known.broadcasts.filter(\.isLiked)
             if try intent.event.decode(LikeToggled.self).isOn {
-                return liked.isEmpty ? .deliver([flag(.liked, true, winner)]) : .satisfied
+                return deliver(flag(.liked, true, winner), unless: !liked.isEmpty)
             }
             return liked.isEmpty
-                ? .satisfied
+                ? .satisfied(.reading)
                 : .deliver(liked.map { flag(.liked, false, $0.id, target: $0.id) })
         case VideoWatched.eventType:
             let isWatched = known.broadcasts.contains { $0.id == winner && $0.isWatched }
-            return isWatched ? .satisfied : .deliver([flag(.watched, true, winner)])
+            return deliver(flag(.watched, true, winner), unless: isWatched)
         case VideoShared.eventType:
             return .deliver([share(try intent.event.decode(VideoShared.self), winner)])
         default: return .foreign
         }
     }
 
+    private func deliver(_ flag: Delivery, unless isSet: Bool) -> DeliveryPlan {
+        isSet
+            ? .satisfied(.wholeFeed(ShelbyConnector.broadcasts, otherwise: [flag]))
+            : .deliver([flag])
+    }
+
     /// Removes the marks set before the intent; a mark that was later set on the remote stays.
     private func unset(_ known: KnownBroadcasts, before intent: Intent) -> DeliveryPlan {
         let time = Int64(intent.event.stamp.milliseconds)
         let told = known.told.filter { $0.time <= time }
-        guard !told.isEmpty else { return .satisfied }
+        guard !told.isEmpty else { return .satisfied(.reading) }
         return .deliver(
             told.map { flag(.watchLater, false, $0.broadcast, target: $0.broadcast) })
     }

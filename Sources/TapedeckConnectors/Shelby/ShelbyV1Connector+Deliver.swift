@@ -42,17 +42,25 @@ extension ShelbyV1Connector {
 
     /// A repeated like counts again and creates another copy.
     private func like(_ known: KnownFrames, _ account: RemoteAccount) -> DeliveryPlan {
-        if known.isLiked { return .satisfied }
         guard let frame = known.winner(rule, notOf: account.user) else {
+            if known.isLiked { return .satisfied(.reading) }
             return .refused(
                 .conditionFailed,
                 "no other user shares the video on Shelby, and users cannot like their own frames")
         }
-        return .deliver([
-            Delivery(
-                safety: .probe, request: RemoteRequest("PUT", path(frame.id) + "/like"),
-                probe: rollFrames(account), baseline: frame.id)
-        ])
+        var like = Delivery(
+            safety: .probe, request: RemoteRequest("PUT", path(frame.id) + "/like"),
+            probe: rollFrames(account), baseline: frame.id)
+        guard known.isLiked else { return .deliver([like]) }
+        // The like may have been removed elsewhere.
+        like.isAskedFirst = true
+        if let newest = known.copies.last, let oldest = known.copies.first {
+            like.probe = rollFrames(account, since: newest.id)
+            like.baseline += " " + oldest.id
+        } else if let liked = known.shared.last(where: \.isLiked) {
+            like.probe = RemoteRequest("GET", path(liked.id))
+        }
+        return .satisfied(.wholeFeed(ShelbyV1Connector.likes, otherwise: [like]))
     }
 
     /// Deletes the copies from the roll; the remote then removes the like from the original frames.
@@ -63,7 +71,7 @@ extension ShelbyV1Connector {
                     .notThere,
                     "the like cannot be removed yet: Shelby has not yet listed the copy of the video that"
                         + " it made for the like")
-                : .satisfied
+                : .satisfied(.reading)
         }
         let liked = known.shared.filter(\.isLiked).map(\.id).joined(separator: " ")
         return .deliver(
@@ -164,7 +172,8 @@ extension ShelbyV1Connector {
         }
         let time = observedAt(response, intent)
         guard let shown, shown.upvoters != nil else {
-            return Confirmation(sightings: try flag(true, [delivery.baseline], intent, time))
+            let frame = LikeBaseline(delivery.baseline).frame
+            return Confirmation(sightings: try flag(true, [frame], intent, time))
         }
         var reading = ShelbyV1Reading(account, observedAt: time)
         reading.add(shown, isShared: true, at: "$")
@@ -245,7 +254,8 @@ extension ShelbyV1Connector {
     ) throws(SyncFailure) -> ProbeResult {
         let result = try ShelbyV1Documents.result(response)
         guard intent.event.type == CommentPosted.eventType else {
-            return try findLike(result, response, delivery, intent, baseline, account)
+            return try findLike(
+                result, response, delivery, intent, LikeBaseline(baseline), account)
         }
         // Ids from the same second are unordered. If several messages are equal, each of them
         // confirms only one intent.
@@ -258,14 +268,15 @@ extension ShelbyV1Connector {
     }
 
     /// Searches the user's roll for a copy of the video, page by page, back to a time well before
-    /// the intent.
+    /// the intent and to the oldest known copy; or checks whether a frame is liked.
     private func findLike(
         _ result: JSONValue, _ response: RemoteResponse, _ delivery: Delivery, _ intent: Intent,
-        _ frame: String, _ account: RemoteAccount
+        _ baseline: LikeBaseline, _ account: RemoteAccount
     ) throws(SyncFailure) -> ProbeResult {
         guard case .value(.array(let rows)) = try element(result).any("frames") else {
-            return .missing
+            return try findLiker(result, response, intent, account)
         }
+        let frame = baseline.frame
         let time = observedAt(response, intent)
         var reading = ShelbyV1Reading(account, observedAt: time)
         for value in rows { reading.add(value, at: "$", isFrame: true) }
@@ -277,11 +288,25 @@ extension ShelbyV1Connector {
                         + (try flag(true, [frame], intent, time))))
         }
         let since = delivery.probe?.query.first { $0.name == "since_id" }?.value ?? ""
-        let begin = Int64(intent.event.stamp.milliseconds) - ShelbyV1Connector.skewMax
+        let begin = min(
+            Int64(intent.event.stamp.milliseconds) - ShelbyV1Connector.skewMax,
+            baseline.oldestCopy?.milliseconds ?? .max)
         guard let oldest = reading.oldest, oldest.milliseconds >= begin,
             let next = next(behind: RemotePage("", since), rows.count, reading.oldest)
         else { return .missing }
         return .ask(rollFrames(account, since: next.place))
+    }
+
+    /// Checks whether the user is among the upvoters of a frame.
+    private func findLiker(
+        _ result: JSONValue, _ response: RemoteResponse, _ intent: Intent, _ account: RemoteAccount
+    ) throws(SyncFailure) -> ProbeResult {
+        guard let frame = try? ShelbyV1Frame(try element(result)),
+            frame.upvoters?.contains(account.user) == true
+        else { return .missing }
+        var reading = ShelbyV1Reading(account, observedAt: observedAt(response, intent))
+        reading.add(frame, isShared: true, at: "$")
+        return .found(Confirmation(sightings: reading.content.sightings))
     }
 
     /// The maximum time by which this device's clock may be ahead of the remote's, in milliseconds.
@@ -318,5 +343,18 @@ extension ShelbyV1Connector {
             of: String(intent.key.name), postedAs: intent.event.id)
         return Confirmation(
             remoteID: message.id.text, sightings: [try proposal(sighting, response.date)])
+    }
+}
+
+/// The frame to like, and the oldest known copy that an earlier like created.
+private struct LikeBaseline {
+    var frame: String
+    var oldestCopy: ShelbyV1ID?
+
+    /// Parses the baseline of a delivery: the ids of both, separated by a space.
+    init(_ baseline: String) {
+        let ids = baseline.split(separator: " ").map(String.init)
+        frame = ids.first ?? ""
+        oldestCopy = ids.dropFirst().first.flatMap(ShelbyV1ID.init)
     }
 }

@@ -124,7 +124,7 @@ package struct ShelbyV1Connector: Connector {
     // MARK: - Reading
 
     private static let dashboard = "dashboard"
-    private static let likes = "likes"
+    static let likes = "likes"
     private static let pageCount = 50
     /// The minimum number of rows in a full page; a page with fewer rows is the last page.
     ///

@@ -101,12 +101,23 @@ package struct WhaleConnector: Connector {
 
     // MARK: - Reading
 
+    /// The feed that contains only the account's own user.
+    private static let session = "sessions"
+
+    static func comments(on answer: String) -> String {
+        "answers/\(RemoteRequest.segment(answer))/comments"
+    }
+
+    static func likes(of answer: String) -> String {
+        "answers/\(RemoteRequest.segment(answer))/likes"
+    }
+
     package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {
-        ["sessions", "users", "questions", "answers"].map { RemotePage($0) }
+        [WhaleConnector.session, "users", "questions", "answers"].map { RemotePage($0) }
     }
 
     package func request(for page: RemotePage, _ account: RemoteAccount) -> RemoteRequest {
-        guard page.feed != "sessions" else {
+        guard page.feed != WhaleConnector.session else {
             return RemoteRequest("GET", WhaleConnector.root + page.feed)
         }
         return WhaleConnector.get(page.feed, page: Int64(page.place) ?? 0)
@@ -123,7 +134,7 @@ package struct WhaleConnector: Connector {
     ) throws(SyncFailure) -> RemoteContent {
         var content = RemoteContent()
         var sightings = WhaleSightings(response)
-        if page.feed == "sessions" {
+        if page.feed == WhaleConnector.session {
             let user = try WhaleAnswer.element(response)
             sightings.read { (sightings) throws(IngestRefusal) in
                 sightings.add(try WhaleDocuments.user(user), at: user.path)
@@ -158,13 +169,14 @@ package struct WhaleConnector: Connector {
             try sightings.addQuestion(try row.member("question"))
             guard isRead else { return }
             // A null count means that there is nothing to read.
-            for (field, list, count) in [
-                ("commentCount", "comments", answer.commentCount),
-                ("likeCount", "likes", answer.likeCount),
+            let (comments, likes) = (
+                WhaleConnector.comments(on: answer.answer), WhaleConnector.likes(of: answer.answer)
+            )
+            for (field, feed, count) in [
+                ("commentCount", comments, answer.commentCount),
+                ("likeCount", likes, answer.likeCount),
             ] where !answer.cleared.contains(field) {
-                content.leads.append(
-                    FeedLead(
-                        RemotePage("answers/\(answer.answer)/\(list)"), version: String(count)))
+                content.leads.append(FeedLead(RemotePage(feed), version: String(count)))
             }
         case _ where feed.hasSuffix("/comments"): try sightings.addComment(row)
         default:
@@ -221,10 +233,12 @@ package struct WhaleConnector: Connector {
         guard try intent.event.decode(LikeToggled.self).isOn else {
             return known.isLiked
                 ? .refused(.notFound, "Whale has no route for removing a like")
-                : .satisfied
+                : .satisfied(.reading)
         }
+        let like = WhaleDelivery.like(of: id, by: account.user)
         return known.isLiked
-            ? .satisfied : .deliver([WhaleDelivery.like(of: id, by: account.user)])
+            ? .satisfied(.wholeFeed(WhaleConnector.likes(of: id), otherwise: [like]))
+            : .deliver([like])
     }
 
     private func picture(
@@ -239,10 +253,13 @@ package struct WhaleConnector: Connector {
         guard ["http://", "https://"].contains(where: edit.imageURL.lowercased().hasPrefix) else {
             return .refused(.invalidPayload, "Whale accepts a picture only as an http or https URL")
         }
-        // A picture that has since been replaced, here or on Whale, is no longer needed.
         let known = try KnownPicture(intent.key, views, projections)
-        return known.shown == edit.imageURL && known.remote != edit.imageURL
-            ? .deliver([WhaleDelivery.picture(edit)]) : .satisfied
+        // A picture that has since been replaced, here or on Whale, is no longer needed.
+        guard known.shown == edit.imageURL else { return .satisfied(.final) }
+        let picture = WhaleDelivery.picture(edit)
+        return known.remote == edit.imageURL
+            ? .satisfied(.wholeFeed(WhaleConnector.session, otherwise: [picture]))
+            : .deliver([picture])
     }
 
     private func answer(
@@ -252,7 +269,7 @@ package struct WhaleConnector: Connector {
             return WhaleConnector.unknown("question", id)
         }
         // A question has at most one answer.
-        guard !known.isAnswered else { return .satisfied }
+        guard !known.isAnswered else { return .satisfied(.final) }
         guard account.user.isEmpty || known.receiver == account.user else {
             return .refused(.conditionFailed, WhaleDelivery.notAsked)
         }

@@ -40,14 +40,14 @@ enum WhaleDelivery {
     static func comment(
         _ comment: CommentPosted, on answer: String, _ newest: UInt64
     ) -> Delivery {
-        let list = "answers/\(RemoteRequest.segment(answer))/comments"
+        let list = WhaleConnector.comments(on: answer)
         return Delivery(
             safety: .probe, request: post(list, [.init("comment", comment.text)]),
             probe: WhaleConnector.get(list), baseline: WhaleBaseline(newest).text)
     }
 
     static func like(of answer: String, by user: String) -> Delivery {
-        let list = "answers/\(RemoteRequest.segment(answer))/likes"
+        let list = WhaleConnector.likes(of: answer)
         var delivery = Delivery(
             safety: .probe,
             request: post(

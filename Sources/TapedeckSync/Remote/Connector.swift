@@ -326,14 +326,29 @@ package struct DerivedIntent: Hashable, Sendable {
 package enum DeliveryPlan: Sendable {
     /// The intent concerns another remote.
     case foreign
-    /// The remote is already in the requested state.
-    case satisfied
+    /// The remote is already in the requested state, according to the evidence.
+    case satisfied(Evidence)
     /// Required data is missing; the next reading may provide it.
     case waiting(ErrorCode, String)
     /// The intent can never be delivered.
     case refused(ErrorCode, String)
     /// Send these requests in order; each is a separate target.
     case deliver([Delivery])
+}
+
+/// The evidence that a remote is already in a requested state.
+///
+/// Only data that was read after the intent was recorded proves anything, because the remote may
+/// have been changed elsewhere before.
+package enum Evidence: Sendable {
+    /// The remote cannot leave the state any more, or the request is no longer needed.
+    case final
+    /// Any reading begun after the intent would have shown the opposite.
+    case reading
+    /// A feed that was read from its beginning to its end, in a reading begun after the intent.
+    ///
+    /// If the feed was not read like that, the deliveries are sent.
+    case wholeFeed(String, otherwise: [Delivery])
 }
 
 /// The protection against executing a delivery twice.

@@ -120,29 +120,54 @@ extension RemoteSession {
         switch plan {
         case .foreign: return nil
         case .waiting: return nil
-        case .satisfied:
+        case .satisfied(let evidence):
             // A derived intent ends when its source changes, so recording a confirmation would be
             // redundant.
             guard !intent.isDerived else { return nil }
-            if try isRead(since: intent) {
-                try record(.confirmed, nil, of: intent)
-            } else {
-                block(intent)
-            }
-            return nil
+            return try step(evidence, of: intent, item)
         case .refused(let code, let message):
             try refuse(intent, target: "", code, message)
             return nil
-        case .deliver(let deliveries):
-            for delivery in deliveries {
-                if let step = try step(delivery, of: intent, item) { return step }
-                if delivering.blocked.contains(intent.key) { return nil }
-            }
-            // All parts have ended. An intent with a single part has thereby ended too, so
-            // `standing` may be nil here.
-            if let item = try standing(of: intent)?.item { try conclude(item, of: intent) }
-            return nil
+        case .deliver(let deliveries): return try step(deliveries, of: intent, item)
         }
+    }
+
+    /// Returns the next request of an intent's deliveries; nil if they have ended or their lane is
+    /// waiting.
+    private mutating func step(
+        _ deliveries: [Delivery], of intent: Intent, _ item: OutboxItem
+    ) throws -> (RemoteRequest, Pending)? {
+        for delivery in deliveries {
+            if let step = try step(delivery, of: intent, item) { return step }
+            if delivering.blocked.contains(intent.key) { return nil }
+        }
+        // All parts have ended. An intent with a single part has thereby ended too, so `standing`
+        // may be nil here.
+        if let item = try standing(of: intent)?.item { try conclude(item, of: intent) }
+        return nil
+    }
+
+    /// Confirms an intent if the evidence suffices; otherwise returns its next request, or nil if
+    /// the remote has to be read first.
+    private mutating func step(
+        _ evidence: Evidence, of intent: Intent, _ item: OutboxItem
+    ) throws -> (RemoteRequest, Pending)? {
+        let suffices: Bool
+        switch evidence {
+        case .final: suffices = true
+        case .reading: suffices = try isRead(since: intent)
+        case .wholeFeed(let feed, let otherwise):
+            suffices = wholeFeeds[feed].map { $0 >= intent.event.position } ?? false
+            guard suffices || reading.next != nil else {
+                return try step(otherwise, of: intent, item)
+            }
+        }
+        if suffices {
+            try record(.confirmed, nil, of: intent)
+        } else {
+            block(intent)
+        }
+        return nil
     }
 
     /// Returns whether the remote was read after the intent was recorded; if not, starts a reading.

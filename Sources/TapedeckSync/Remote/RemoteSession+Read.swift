@@ -63,6 +63,9 @@ extension RemoteSession {
             var feed: RemotePage
             /// The mark to record; nil if the recorded one remains.
             var mark: String?
+            /// Whether the feed was read from its beginning to its end, and no row can have been
+            /// missed.
+            var isWhole = false
         }
 
         /// The maximum number of times a moving feed is read in one sync.
@@ -207,7 +210,8 @@ extension RemoteSession {
                     ended = Ended(feed: walk.feed)
                 }
             } else {
-                ended = Ended(feed: walk.feed, mark: walk.mark)
+                ended = Ended(
+                    feed: walk.feed, mark: walk.mark, isWhole: content.next == nil)
             }
             let room = max(0, rules.leadsMax - leadCount)
             let others = leads.filter { seen.insert($0.page).inserted }.prefix(room).map(Walk.init)
@@ -248,7 +252,10 @@ extension RemoteSession {
         report.pulled += recorded.recorded
         let ended = reading.took(
             content, news: recorded.isNew, covered: marks[page.feed], leads: leads)
-        if let ended { try record(ended, account) }
+        if let ended {
+            if ended.isWhole { wholeFeeds[ended.feed.feed] = readingPosition }
+            try record(ended, account)
+        }
         if let missing = content.missing {
             reading.drop(missing.feeds)
             let message = login.redacting(missing.message)

@@ -21,7 +21,7 @@ package import TapedeckProjections
 ///    reported as unknown.
 /// 3. An outcome and the resulting state of the remote are committed together.
 /// 4. An intent counts as already satisfied only if the data that shows it was read after the
-///    intent was recorded, because older data may be out of date.
+///    intent was recorded, because older data may be out of date; see `Evidence`.
 /// 5. A 401 only invalidates the token. The session tries one new login; if that fails, the remote
 ///    waits for the user. If another process writes a new login, the next request uses it.
 /// 6. Nothing is sent after the login has been deleted or the remote has been removed, or from an
@@ -94,6 +94,9 @@ package struct RemoteSession {
     var isReading = false
     /// The end of the log when the reading began; intents after it are newer than the reading.
     var readingPosition = LogPosition(rawValue: 0)
+    /// The feeds that were read from their beginning to their end, each with the end of the log when
+    /// that reading began.
+    var wholeFeeds: [String: LogPosition] = [:]
     var delivering = Delivering()
     package var report = RemoteReport()
     /// The number of repeated readings, and the number of consecutive incomplete readings; the
