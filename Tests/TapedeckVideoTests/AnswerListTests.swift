@@ -31,6 +31,25 @@ import Testing
         #expect(try list(script).map(\.id) == ["a2", "a3", "a1"])
     }
 
+    @Test func removedLikesNoLongerCount() throws {
+        var script = Script()
+        try script.seenAnswer("1", to: "q1", at: 1)
+        for id in [3, 4] { try script.seenLike(id, by: "ann", at: 2) }
+        try script.seenLike(5, by: "bob", at: 2)
+        func likers() throws -> [String?] {
+            try checkOrderDoesNotMatter(AnswerList(), script.events)
+            return try queries(script.events).likers(of: "1").likers.map(\.user)
+        }
+        #expect(try likers() == ["ann", "bob"])
+        // Another like of the same user remains.
+        try script.seenLike(3, by: "ann", removed: true, at: 3)
+        #expect(try likers() == ["ann", "bob"])
+        try script.seenLike(4, by: "ann", removed: true, at: 3)
+        #expect(try likers() == ["bob"])
+        try script.seenLike(3, by: "ann", at: 4)
+        #expect(try likers() == ["ann", "bob"])
+    }
+
     @Test func commentsBelongToTheirAnswer() throws {
         var script = Script()
         try script.add("CommentPosted", #"{"answer":"a1","text":"second"}"#, at: 5, origin: 2)

@@ -37,7 +37,12 @@ import Testing
                     "b\(number(6))", of: video, created: maybe(Double(number(5))),
                     updated: maybe(Double(number(200))), title: maybe("t\(number(3))"),
                     sharer: maybe("s\(number(3))"), comment: maybe("c\(number(2))"),
-                    liked: maybe(number(2) == 0), watchLater: maybe(number(2) == 0), origin: origin)
+                    liked: maybe(number(2) == 0), watchLater: maybe(number(2) == 0),
+                    removed: number(4) == 0, origin: origin)
+                var listed = VideoListed()
+                (listed.list, listed.entry) = (maybe("stream") ?? "roll/r", "e\(number(6))")
+                (listed.video, listed.removed) = (video, number(4) == 0)
+                try script.sight(listed, at: maybe(second), origin: origin)
             case 3: try script.comment("c\(number(9))", on: video, at: second, origin: origin)
             case 4: try script.toggle(number(3) > 0, video, at: second, origin: origin)
             case 5:
@@ -71,16 +76,15 @@ import Testing
                     created: number(4) == 0 ? Double(number(5)) : nil,
                     postedAs: number(2) == 0
                         ? nil : posted.randomElement(using: &generator)?.id ?? fresh,
-                    at: maybe(second), origin: origin)
+                    removed: number(4) == 0, at: maybe(second), origin: origin)
             case 12:
                 try script.seenAnswer(
                     "a\(number(3))", to: "q\(number(2))", likes: maybe(UInt64(number(3))),
                     cleared: number(3) == 0 ? ["commentCount"] : [], at: maybe(second),
                     origin: origin)
-                var like = LikeObserved()
-                (like.like, like.answer) = ("\(number(20) + 1)", "a\(number(3))")
-                like.user = "u\(number(3))"
-                try script.sight(like, at: maybe(second), origin: origin)
+                try script.seenLike(
+                    number(20) + 1, of: "a\(number(3))", by: "u\(number(3))",
+                    removed: number(4) == 0, at: maybe(second), origin: origin)
             case 13:
                 let asked = script.events.filter { $0.proposal.type == QuestionAsked.eventType }
                 try script.seenQuestion(

@@ -50,6 +50,53 @@ import Testing
         #expect(try list(script).first?.newestAt?.milliseconds == Script.time(3))
     }
 
+    @Test func removedBroadcastLeavesTheListAndReturns() throws {
+        var script = Script()
+        try script.broadcast(
+            "b1", created: 1, updated: 1, title: "One", comment: "said", liked: true)
+        try script.broadcast("b2", created: 2, title: "Two", sharer: "bob")
+        #expect(try list(script).map(\.broadcasts) == [2])
+        try script.broadcast("b1", updated: 2, removed: true)
+        let left = try #require(try list(script).first)
+        #expect(left.broadcasts == 1 && left.title == "Two")
+        #expect(left.comments.map(\.text) == ["Two"])
+        #expect(
+            try queries(script.events).videos(
+                in: .favourites, at: UTCTime(milliseconds: Script.time(100))
+            ).videos.isEmpty)
+        // A sighting that is older than the removal changes nothing.
+        try script.broadcast("b1", created: 1, updated: 1, title: "Uno", liked: true)
+        #expect(try list(script) == [left])
+        try script.broadcast("b2", updated: 3, removed: true)
+        #expect(try list(script).isEmpty)
+        try script.broadcast("b1", updated: 4)
+        let returned = try #require(try list(script).first)
+        #expect(returned.broadcasts == 1)
+        #expect(returned.newestAt?.milliseconds == Script.time(1))
+        #expect(
+            try queries(script.events).videos(
+                in: .favourites, at: UTCTime(milliseconds: Script.time(100))
+            ).videos.count == 1)
+    }
+
+    @Test func removedCommentLeavesTheListAndReturns() throws {
+        var script = Script()
+        try script.broadcast("b1", created: 1, title: "One")
+        try script.comment("mine", at: 5)
+        let posted = try #require(script.events.last).id
+        try script.seenComment(1, "mine", video: "youtube:one", postedAs: posted, at: 6)
+        try script.seenComment(2, "hers", video: "youtube:one", at: 6)
+        func texts() throws -> [String] {
+            try #require(try list(script).first).comments.compactMap(\.text).filter { $0 != "One" }
+        }
+        #expect(Set(try texts()) == ["mine", "hers"])
+        try script.seenComment(1, "", video: "youtube:one", removed: true, at: 7)
+        try script.seenComment(2, "", video: "youtube:one", removed: true, at: 7)
+        #expect(try texts().isEmpty, "a comment posted here is gone too")
+        try script.seenComment(2, "hers", video: "youtube:one", at: 8)
+        #expect(try texts() == ["hers"])
+    }
+
     @Test func newerSightingReplacesOnlyTheFieldsItContains() throws {
         var script = Script()
         try script.broadcast(

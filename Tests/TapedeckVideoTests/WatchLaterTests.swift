@@ -193,6 +193,15 @@ private func marks(
         #expect(try marks(script) == ["youtube:one": 8])
     }
 
+    @Test func removedBroadcastLosesItsMark() throws {
+        var script = Script()
+        try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
+        try script.broadcast("b1", updated: 7, removed: true)
+        #expect(try marks(script) == [:])
+        try script.broadcast("b1", updated: 9, watchLater: true)
+        #expect(try marks(script) == ["youtube:one": 9])
+    }
+
     @Test func sightingsWithoutTheMarkFieldDoNotChangeIt() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 5, watchLater: true)

@@ -8,12 +8,13 @@ internal import TapedeckVideo
 /// which is merged from its sightings, field by field, in canonical order.
 struct ShelbyFrames: Projection {
     var name: String { "shelby-frames" }
-    var version: Int { 1 }
+    var version: Int { 2 }
     var tagKind: String { "video" }
     var eventTypes: [EventType] { [FrameObserved.eventType, CommentObserved.eventType] }
     var ruleText: String? {
         """
-        The sightings of a frame are merged, newer over older. Only the message with the \
+        The sightings of a frame are merged, newer over older; the newest one decides whether \
+        the frame was removed. Only the message with the \
         greatest id counts.
         """
     }
@@ -70,7 +71,7 @@ struct KnownFrame: Hashable {
         if sighting.hasCreator { creator = sighting.creator }
         if sighting.hasLiked { isLiked = sighting.liked }
         if sighting.hasLikedCopy { isCopy = sighting.likedCopy }
-        if sighting.hasRemoved { isRemoved = sighting.removed }
+        isRemoved = sighting.removed
     }
 
     init(_ bytes: [UInt8]) throws(ModelError) {

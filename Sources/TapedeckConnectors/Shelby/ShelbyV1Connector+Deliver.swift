@@ -194,11 +194,15 @@ extension ShelbyV1Connector {
         copy.video = String(intent.key.name)
         copy.likedCopy = true
         copy.removed = true
+        var listed = VideoListed()
+        listed.list = VideoGroup.personalRoll
+        (listed.entry, listed.video, listed.removed) = (copy.frame, copy.video, true)
         let time = observedAt(response, intent)
         let liked = delivery.baseline.split(separator: " ").map(String.init)
         return Confirmation(
             remoteID: delivery.target,
-            sightings: [try proposal(copy, time)] + (try flag(false, liked, intent, time)))
+            sightings: [try proposal(copy, time), try proposal(listed, time)]
+                + (try flag(false, liked, intent, time)))
     }
 
     /// Returns sightings that record a changed like for frames missing from the response.

@@ -4,9 +4,17 @@ public import TapedeckProjections
 
 /// The answers that were uploaded or that remotes show, with their comments and likes.
 ///
-/// Items: comments, as described in `CommentedState`; outcomes, as described in `OutcomeItems`; `k`
-/// like-id user → user; and `u` user → like-id. If a user has liked an answer several times, only
-/// the like with the lowest id is kept, so another like neither adds a liker nor moves one.
+/// Items: comments, as described in `CommentedState`; outcomes, as described in `OutcomeItems`; and
+///
+/// | name | value |
+/// |---|---|
+/// | `v` user 0 like-id | the order of the newest sighting of a like that a remote shows |
+/// | `w` user 0 like-id | the same for a like that the remote no longer shows |
+/// | `u` user | the lowest id of the user's `v` items |
+/// | `k` like-id user | the user, for each `u` item |
+///
+/// If a user has liked an answer several times, another like thus neither adds a liker nor moves
+/// one.
 ///
 /// Table 0 holds the answers, latest upload first. Answers without a known upload time come last,
 /// highest number first. Table 1 holds the answers that remotes show, highest number first.
@@ -16,8 +24,8 @@ public struct AnswerList: Projection {
 
     /// `answers`.
     public var name: String { "answers" }
-    /// 4.
-    public var version: Int { 4 }
+    /// 5.
+    public var version: Int { 5 }
     /// `answer`.
     public var tagKind: String { "answer" }
     /// Uploads, comments, sightings, likes and outcomes.
@@ -35,7 +43,8 @@ public struct AnswerList: Projection {
     public var ruleText: String? {
         """
         An answer is merged from its sightings and uploads, and newer ones override older \
-        ones; each comment and each liker counts once, and the user's last toggle determines \
+        ones; each comment and each liker counts once, unless its newest sighting reports that \
+        it was removed, and the user's last toggle determines \
         whether the answer is liked.
         """
     }
@@ -59,10 +68,11 @@ public struct AnswerList: Projection {
         private(set) var sightingOrder: FoldOrder?
         var posted: UInt64 = 0
         var observed: UInt64 = 0
+        var removed: UInt64 = 0
         var echoed: UInt64 = 0
         /// The highest number of a comment that remotes have shown.
         var newestComment: UInt64 = 0
-        /// The number of users whose likes remotes have shown.
+        /// The number of users whose likes remotes show.
         var likers: UInt64 = 0
         /// The user's last like or unlike.
         var like: OwnToggle?
@@ -121,6 +131,7 @@ public struct AnswerList: Projection {
             }
             posted = try bytes.uint64()
             observed = try bytes.uint64()
+            removed = try bytes.uint64()
             echoed = try bytes.uint64()
             newestComment = try bytes.uint64()
             likers = try bytes.uint64()
@@ -138,6 +149,7 @@ public struct AnswerList: Projection {
             bytes.add(sightingOrder) { $0.add($1) }
             bytes.add(posted)
             bytes.add(observed)
+            bytes.add(removed)
             bytes.add(echoed)
             bytes.add(newestComment)
             bytes.add(likers)
@@ -160,7 +172,9 @@ public struct AnswerList: Projection {
         case 3:
             let sighting = try event.decode(AnswerObserved.self).normalized()
             if !key.state.take(sighting, order: event.order) { key.requestRefold() }
-        case 4: foldLike(try event.decode(LikeObserved.self).normalized(), into: &key)
+        case 4:
+            foldLike(
+                try event.decode(LikeObserved.self).normalized(), order: event.order, into: &key)
         case 5:
             guard key.state.like.map({ $0.order < event.order }) ?? true else { return }
             var like = OwnToggle(event, isOn: try OwnToggle.isLiked(event.payload))
@@ -174,17 +188,32 @@ public struct AnswerList: Projection {
         }
     }
 
-    private func foldLike(_ like: LikeObserved, into key: inout KeyedState<State>) {
+    private func foldLike(
+        _ like: LikeObserved, order: FoldOrder, into key: inout KeyedState<State>
+    ) {
         let id = NaturalID.ordered(Array(like.like.utf8))
+        let (shown, removed) = AnswerItems.sightings(like.user)
+        let (shownName, removedName) = (RowKey(shown + id), RowKey(removed + id))
+        let known = (key.item(shownName) ?? key.item(removedName)).flatMap { FoldOrder(item: $0) }
+        if let known, order <= known { return }
+        key.removeItem(like.removed ? shownName : removedName)
+        key.setItem(like.removed ? removedName : shownName, order.item)
+        // The like that represents the user.
         let liker = AnswerItems.liker(like.user)
-        if let held = key.item(liker) {
-            guard id.lexicographicallyPrecedes(held) else { return }
+        let held = key.item(liker)
+        let first = key.firstItem(prefix: RowKey(shown)).map { Array($0.name[shown.count...]) }
+        guard first != held else { return }
+        if let held {
             key.removeItem(AnswerItems.like(held, of: like.user))
-        } else {
-            key.state.likers += 1
+            key.state.likers -= 1
         }
-        key.setItem(liker, id)
-        key.setItem(AnswerItems.like(id, of: like.user), Array(like.user.utf8))
+        if let first {
+            key.setItem(liker, first)
+            key.setItem(AnswerItems.like(first, of: like.user), Array(like.user.utf8))
+            key.state.likers += 1
+        } else {
+            key.removeItem(liker)
+        }
     }
 
     /// Adds rows for an answer that was uploaded or that a remote shows.
@@ -209,6 +238,11 @@ enum AnswerItems {
     /// Returns a name that sorts by the number of the like, then by user.
     static func like(_ id: [UInt8], of user: String) -> RowKey {
         RowKey(likes + id + [0] + user.utf8)
+    }
+    /// Returns the prefixes of the names for the likes of a user that a remote shows, and for those
+    /// likes that it no longer shows.
+    static func sightings(_ user: String) -> (shown: [UInt8], removed: [UInt8]) {
+        ([UInt8(ascii: "v")] + user.utf8 + [0], [UInt8(ascii: "w")] + user.utf8 + [0])
     }
     static let likers: [UInt8] = [UInt8(ascii: "u")]
     static func liker(_ user: String) -> RowKey { RowKey(likers + user.utf8) }

@@ -5,18 +5,25 @@ internal import TapedeckProjections
 ///
 /// | name | value |
 /// |---|---|
-/// | `b` id | the time in the name of the broadcast's `c` item |
+/// | `b` id | the creation time of the broadcast |
 /// | `c` time id | the merged sightings of the broadcast: `BroadcastRecord` |
+/// | `x` id | the same for a broadcast that the remote no longer has |
 ///
 /// The time is the creation time of the broadcast in Unix milliseconds, big-endian. It is 0 if
 /// unknown, so broadcasts without a time come first.
 enum BroadcastItems {
     static let byID: [UInt8] = [UInt8(ascii: "b")]
     static let byTime: [UInt8] = [UInt8(ascii: "c")]
+    private static let removed: [UInt8] = [UInt8(ascii: "x")]
     /// Comments posted here; see `PostedComment.itemName`.
     static let posted: [UInt8] = [UInt8(ascii: "l")]
 
     static func name(_ place: BroadcastPlace) -> RowKey { name(byTime, place) }
+
+    /// Returns the name of the item of a broadcast that may have been removed.
+    static func name(_ place: BroadcastPlace, isRemoved: Bool) -> RowKey {
+        isRemoved ? RowKey(removed + place.id) : name(place)
+    }
 
     static func name(_ prefix: [UInt8], _ place: BroadcastPlace) -> RowKey {
         var bytes = prefix

@@ -6,7 +6,8 @@ internal import TapedeckProjections
 /// **Invariants**
 ///
 /// 1. A field has the value from the newest sighting that contains the field.
-/// 2. `fromNewest` contains the fields of the newest sighting. The values of all other fields come
+/// 2. The newest sighting decides whether the broadcast was removed.
+/// 3. `fromNewest` contains the fields of the newest sighting. The values of all other fields come
 ///    from older sightings.
 ///
 /// A sighting older than the newest therefore never changes the fields in `fromNewest`, and it sets
@@ -16,6 +17,8 @@ internal import TapedeckProjections
 struct BroadcastRecord: Equatable {
     /// The order of the newest sighting.
     private(set) var order: FoldOrder
+    /// Whether the remote no longer has the broadcast.
+    private(set) var isRemoved: Bool
     private var fromNewest: Fields
     private(set) var createdAt: Int64?
     private(set) var title: [UInt8]?
@@ -42,6 +45,7 @@ struct BroadcastRecord: Equatable {
         let isNewer = self.order < order
         if isNewer {
             self.order = order
+            isRemoved = wire.isRemoved
             fromNewest = []
         }
         return take(wire, payload, isNewer: isNewer)
@@ -75,6 +79,9 @@ struct BroadcastRecord: Equatable {
         return isDecided
     }
 
+    /// Whether the account's owner likes the broadcast, which the remote still has.
+    var isLiked: Bool { !isRemoved && liked == true }
+
     /// The sharer's comment, or the title if there is no comment.
     var text: [UInt8]? { comment.flatMap { $0.isEmpty ? nil : $0 } ?? title }
 
@@ -98,6 +105,7 @@ struct BroadcastRecord: Equatable {
         var writer = StateWriter()
         writer.bytes.reserveCapacity(FoldOrder.encodedCount + 32 + payload.byteCount)
         writer.add(order)
+        writer.add(wire.isRemoved)
         writer.add(fields.rawValue)
         writer.add(wire.createdAt)
         payload.withUnsafeBytes { bytes in
@@ -124,6 +132,7 @@ struct BroadcastRecord: Equatable {
 
     private init(decoding reader: inout StateReader) throws(ModelError) {
         order = try reader.foldOrder()
+        isRemoved = try reader.bool()
         fromNewest = Fields(rawValue: try reader.uint64())
         createdAt = try reader.optionalInt64()
         title = try reader.optionalBytes()
@@ -139,6 +148,7 @@ struct BroadcastRecord: Equatable {
         writer.bytes.reserveCapacity(
             64 + (title?.count ?? 0) + (sharer?.count ?? 0) + (comment?.count ?? 0))
         writer.add(order)
+        writer.add(isRemoved)
         writer.add(fromNewest.rawValue)
         writer.add(createdAt)
         for text in [title, sharer, origin, comment] { writer.add(text) }

@@ -16,6 +16,8 @@ struct BroadcastWire {
     private(set) var liked: Bool?
     private(set) var watchLater: Bool?
     private(set) var watched: Bool?
+    /// Whether the remote no longer has the broadcast.
+    private(set) var isRemoved = false
 
     /// Finds the fields; throws `.invalidPayload` if the bytes are not a valid message.
     init(_ payload: RawSpan) throws(ModelError) {
@@ -33,6 +35,7 @@ struct BroadcastWire {
             case 9: liked = field.bool
             case 10: watchLater = field.bool
             case 11: watched = field.bool
+            case 16: isRemoved = field.bool == true
             default: break
             }
         }

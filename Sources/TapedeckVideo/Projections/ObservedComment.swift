@@ -9,18 +9,22 @@ internal import TapedeckProjections
 /// |---|---|
 /// | `l` stamp event-id | a comment posted here that no remote has shown yet: `PostedComment` |
 /// | `o` time comment-id | a comment that a remote shows: `ObservedComment` |
-/// | `n` comment-id | the time in the name of the comment's `o` item |
+/// | `y` comment-id | the same for a comment that the remote no longer shows |
+/// | `n` comment-id | the time of the comment, as in the name of its `o` item |
 /// | `q` event-id | the time at which a comment shown by a remote was posted here; empty if unknown |
 ///
-/// A comment that was posted here and is shown by a remote counts once and is stored only in `o`.
+/// A comment that was posted here and is shown by a remote counts once and is stored only in `o`. If
+/// the remote no longer shows the comment, the comment no longer counts.
 /// In canonical order, sightings precede activity. If a sighting of a comment posted here arrives
 /// after any posted comment, it requests a refold. Folds therefore never need to find a comment by
 /// its event.
 protocol CommentedState: ProjectionState {
     /// The number of comments posted here that no remote has shown.
     var posted: UInt64 { get set }
-    /// The number of comments that remotes have shown.
+    /// The number of comments that remotes show.
     var observed: UInt64 { get set }
+    /// The number of comments that remotes have shown but no longer show.
+    var removed: UInt64 { get set }
     /// The number of comments posted here that a remote has shown.
     var echoed: UInt64 { get set }
 }
@@ -29,7 +33,7 @@ extension KeyedState where State: CommentedState {
     /// Folds a `CommentPosted`.
     mutating func foldPosted(_ event: borrowing FoldEvent) throws(ModelError) {
         let name = PostedComment.itemName(event)
-        if state.observed > 0 {
+        if state.observed + state.removed > 0 {
             let echo = CommentItems.echo(of: Array(event.id.description.utf8))
             if let held = item(echo) {
                 guard held.isEmpty else { return }
@@ -52,19 +56,19 @@ extension KeyedState where State: CommentedState {
         let pointer = CommentItems.pointer(sighting.id)
         var record = sighting
         if let held = item(pointer) {
-            let place = CommentItems.name(try BroadcastPlace.time(held), sighting.id)
-            guard let bytes = item(place) else {
+            let shown = CommentItems.name(try BroadcastPlace.time(held), sighting.id)
+            guard let bytes = item(shown) ?? item(CommentItems.removed(sighting.id)) else {
                 throw ModelError(.damaged, "a comment's item is missing")
             }
             record = try ObservedComment(decoding: bytes)
-            let time = record.time
+            let (before, wasRemoved) = (CommentItems.name(record), record.isRemoved)
             record.merge(sighting)
-            if record.time != time { removeItem(place) }
-        } else {
-            state.observed += 1
+            if CommentItems.name(record).bytes != before.bytes { removeItem(before) }
+            if wasRemoved { state.removed -= 1 } else { state.observed -= 1 }
         }
+        if record.isRemoved { state.removed += 1 } else { state.observed += 1 }
         setItem(pointer, BroadcastPlace(time: record.time, id: []).encodedTime)
-        setItem(CommentItems.name(record.time, record.id), record.encoded)
+        setItem(CommentItems.name(record), record.encoded)
         if let event = sighting.postedAs?.value {
             let echo = CommentItems.echo(of: event)
             if item(echo) == nil {
@@ -85,6 +89,13 @@ enum CommentItems {
     private static let echo: [UInt8] = [UInt8(ascii: "q")]
 
     static func pointer(_ id: [UInt8]) -> RowKey { RowKey(pointer + id) }
+    static func removed(_ id: [UInt8]) -> RowKey { RowKey([UInt8(ascii: "y")] + id) }
+
+    /// Returns the name of a comment's item.
+    static func name(_ comment: ObservedComment) -> RowKey {
+        comment.isRemoved ? removed(comment.id) : name(comment.time, comment.id)
+    }
+
     static func echo(of event: [UInt8]) -> RowKey { RowKey(echo + event) }
 
     /// Returns a name that sorts by time, then by number.
@@ -128,7 +139,8 @@ enum NaturalID {
     }
 }
 
-/// A comment as remotes show it: each field comes from the newest sighting that has it.
+/// A comment as remotes show it: each field comes from the newest sighting that has it, and the
+/// newest sighting decides whether the comment was removed.
 struct ObservedComment {
     /// The value of a field, and the order of the sighting that it comes from.
     struct Field {
@@ -142,6 +154,9 @@ struct ObservedComment {
     }
 
     let id: [UInt8]
+    /// The order of the newest sighting.
+    private var order: FoldOrder
+    private(set) var isRemoved: Bool
     private(set) var text: Field
     private(set) var author: Field?
     private var createdAt: Field?
@@ -152,12 +167,14 @@ struct ObservedComment {
     init(_ payload: RawSpan, order: FoldOrder) throws(ModelError) {
         var (id, text, author, postedAs): (WireField?, WireField?, WireField?, WireField?)
         var time: Int64?
+        var isRemoved = false
         var fields = WireFields(payload)
         while let field = fields.next() {
             // The field numbers are defined in schema/tapedeck/video/v1/videos.proto.
             switch field.number {
             case 1: id = field
             case 4: text = field
+            case 9: isRemoved = field.bool == true
             case 5: author = field
             case 6: time = fields.milliseconds(field).clamped(to: Timestamps.recorded)
             case 7: postedAs = field
@@ -171,7 +188,9 @@ struct ObservedComment {
             wire.map { Field(order: order, value: payload.bytes($0)) }
         }
         self.id = payload.bytes(id)
-        self.text = field(text) ?? Field(order: order, value: [])
+        (self.order, self.isRemoved) = (order, isRemoved)
+        // A removal need not repeat the text.
+        self.text = field(text) ?? Field(order: isRemoved ? .start : order, value: [])
         self.author = field(author)
         self.postedAs = field(postedAs)
         createdAt = time.map {
@@ -180,6 +199,7 @@ struct ObservedComment {
     }
 
     mutating func merge(_ other: ObservedComment) {
+        if order < other.order { (order, isRemoved) = (other.order, other.isRemoved) }
         text = Field.newer(text, other.text) ?? text
         author = Field.newer(author, other.author)
         createdAt = Field.newer(createdAt, other.createdAt)
@@ -206,6 +226,8 @@ struct ObservedComment {
             Field(order: try reader.foldOrder(), value: try reader.bytes())
         }
         id = try reader.bytes()
+        order = try reader.foldOrder()
+        isRemoved = try reader.bool()
         text = try field(&reader)
         author = try reader.optional(field)
         createdAt = try reader.optional(field)
@@ -219,6 +241,8 @@ struct ObservedComment {
         }
         var writer = StateWriter()
         writer.add(id)
+        writer.add(order)
+        writer.add(isRemoved)
         add(&writer, text)
         for field in [author, createdAt, postedAs] { writer.add(field) { add(&$0, $1) } }
         return writer.bytes

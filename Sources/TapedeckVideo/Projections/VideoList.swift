@@ -21,8 +21,8 @@ public struct VideoList: Projection {
 
     /// `videos`.
     public var name: String { "videos" }
-    /// 5.
-    public var version: Int { 5 }
+    /// 6.
+    public var version: Int { 6 }
     /// The winner rule.
     public var parameters: String { "winner=\(winner.rawValue)" }
     /// `video`.
@@ -44,8 +44,8 @@ public struct VideoList: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        Every broadcast counts once, as its newest sighting shows it; the \
-        \(winner.rawValue) one represents the video. The user's last toggle determines whether \
+        Every broadcast counts once, as its newest sighting shows it, until the remote removes \
+        it; the \(winner.rawValue) one represents the video. The user's last toggle determines whether \
         it is liked, until a remote that has confirmed it reports otherwise.
         """
     }
@@ -64,6 +64,7 @@ public struct VideoList: Projection {
         var broadcasts: UInt64 = 0
         var posted: UInt64 = 0
         var observed: UInt64 = 0
+        var removed: UInt64 = 0
         var echoed: UInt64 = 0
         var liked: UInt64 = 0
         /// The time of the latest broadcast; nil if no broadcast has a time.
@@ -108,6 +109,7 @@ public struct VideoList: Projection {
             broadcasts = try bytes.uint64()
             posted = try bytes.uint64()
             observed = try bytes.uint64()
+            removed = try bytes.uint64()
             echoed = try bytes.uint64()
             liked = try bytes.uint64()
             newestAt = try bytes.optionalInt64()
@@ -127,6 +129,7 @@ public struct VideoList: Projection {
             bytes.add(broadcasts)
             bytes.add(posted)
             bytes.add(observed)
+            bytes.add(removed)
             bytes.add(echoed)
             bytes.add(liked)
             bytes.add(newestAt)
@@ -217,9 +220,16 @@ public struct VideoList: Projection {
         let pointerName = RowKey(event.payload.bytes(wire.broadcast, after: BroadcastItems.byID))
         guard let pointer = key.item(pointerName) else {
             let time = wire.createdAt ?? 0
+            key.setItem(pointerName, BroadcastPlace.encoded(time))
+            guard !wire.isRemoved else {
+                let place = BroadcastPlace(time: time, id: event.payload.bytes(wire.broadcast))
+                key.setItem(
+                    BroadcastItems.name(place, isRemoved: true),
+                    BroadcastRecord.encoded(first: wire, event.payload, order: event.order))
+                return
+            }
             key.state.broadcasts += 1
             if wire.liked == true { key.state.liked += 1 }
-            key.setItem(pointerName, BroadcastPlace.encoded(time))
             key.setItem(
                 BroadcastItems.name(time, wire.broadcast, of: event.payload),
                 BroadcastRecord.encoded(first: wire, event.payload, order: event.order))
@@ -239,10 +249,7 @@ public struct VideoList: Projection {
         }
         let id = event.payload.bytes(wire.broadcast)
         let place = BroadcastPlace(time: try BroadcastPlace.time(pointer), id: id)
-        guard let bytes = key.item(BroadcastItems.name(place)) else {
-            throw ModelError(.damaged, "a broadcast's item is missing")
-        }
-        let before = try BroadcastRecord(decoding: bytes)
+        let before = try BroadcastItems.record(place, key)
         var record = before
         guard record.merge(wire, event.payload, order: event.order) else {
             key.requestRefold()
@@ -250,16 +257,19 @@ public struct VideoList: Projection {
         }
         guard record != before else { return }
         let moved = BroadcastPlace(time: record.createdAt ?? 0, id: id)
-        if before.liked != true, record.liked == true { key.state.liked += 1 }
-        if before.liked == true, record.liked != true { key.state.liked -= 1 }
-        if moved != place {
-            key.removeItem(BroadcastItems.name(place))
+        if !before.isLiked, record.isLiked { key.state.liked += 1 }
+        if before.isLiked, !record.isLiked { key.state.liked -= 1 }
+        if before.isRemoved, !record.isRemoved { key.state.broadcasts += 1 }
+        if !before.isRemoved, record.isRemoved { key.state.broadcasts -= 1 }
+        let isElsewhere = moved != place || before.isRemoved != record.isRemoved
+        if isElsewhere {
+            key.removeItem(BroadcastItems.name(place, isRemoved: before.isRemoved))
             key.setItem(pointerName, moved.encodedTime)
         }
-        key.setItem(BroadcastItems.name(moved), record.encoded)
-        if moved != place {
+        key.setItem(BroadcastItems.name(moved, isRemoved: record.isRemoved), record.encoded)
+        if isElsewhere {
             try reconsider(&key)
-        } else {
+        } else if !record.isRemoved {
             noteTime(record.createdAt, &key.state)
             if key.state.winner == moved { crown(moved, record, &key.state) }
         }
@@ -275,10 +285,12 @@ public struct VideoList: Projection {
         state.sharer = record.sharer
     }
 
-    /// Recomputes the winner and the newest time after a broadcast has moved.
+    /// Recomputes the winner and the newest time after a broadcast has moved, left or returned.
     private func reconsider(_ key: inout KeyedState<State>) throws(ModelError) {
         let list = RowKey(BroadcastItems.byTime)
         guard let first = key.firstItem(prefix: list), let last = key.lastItem(prefix: list) else {
+            (key.state.newestAt, key.state.winner) = (nil, nil)
+            (key.state.title, key.state.sharer) = (nil, nil)
             return
         }
         // A known time of 0 sorts like an unknown time, so read the time from the record of the
@@ -288,6 +300,18 @@ public struct VideoList: Projection {
         if let place = BroadcastItems.place(name: held.name) {
             crown(place, try BroadcastRecord(decoding: held.value), &key.state)
         }
+    }
+}
+
+extension BroadcastItems {
+    /// Returns the merged sightings of a broadcast that has a `b` item.
+    static func record(
+        _ place: BroadcastPlace, _ key: borrowing KeyedState<VideoList.State>
+    ) throws(ModelError) -> BroadcastRecord {
+        guard
+            let bytes = key.item(name(place)) ?? key.item(name(place, isRemoved: true))
+        else { throw ModelError(.damaged, "a broadcast's item is missing") }
+        return try BroadcastRecord(decoding: bytes)
     }
 }
 

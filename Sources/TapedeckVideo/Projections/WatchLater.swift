@@ -84,7 +84,7 @@ public struct WatchLater: Projection {
     /// `watch-later`.
     public var name: String { "watch-later" }
     /// 5, or 6 for the rule of 2012.
-    public var version: Int { rule == .rule2012 ? 6 : 5 }
+    public var version: Int { rule == .rule2012 ? 7 : 6 }
     /// The rule.
     public var parameters: String { "rule=\(rule.rawValue)" }
     /// `video`.
@@ -276,7 +276,8 @@ public struct WatchLater: Projection {
         if let time = wire.createdAt {
             key.state.sharedAt = max(time, key.state.sharedAt ?? time)
         }
-        guard let isMarked = wire.watchLater else { return }
+        // A broadcast that the remote no longer has is not marked there.
+        guard let isMarked = wire.isRemoved ? false : wire.watchLater else { return }
         let time = event.fact.map { Int64(clamping: $0.version) } ?? wire.createdAt ?? 0
         let name = RowKey(event.payload.bytes(wire.broadcast, after: Marks.broadcast))
         let before = try key.item(name).map { bytes throws(ModelError) in

@@ -37,6 +37,22 @@ public enum NewsRule: Sendable {
 /// The time and id of a broadcast, and its video.
 private typealias Share = (place: BroadcastPlace, video: VideoKey)
 
+/// The newest of the sightings that a log contains after some position.
+private struct NewestSighting<Subject> {
+    var subject: Subject
+    private var order: FoldOrder
+    private(set) var isRemoved: Bool
+
+    init(_ subject: Subject, _ fact: ObservedFact, isRemoved: Bool) {
+        (self.subject, order, self.isRemoved) = (subject, fact.order, isRemoved)
+    }
+
+    mutating func add(_ fact: ObservedFact?, isRemoved: Bool) {
+        guard let fact, order < fact.order else { return }
+        (order, self.isRemoved) = (fact.order, isRemoved)
+    }
+}
+
 extension VideoQueries {
     /// Counts the new videos and comments after a log position.
     ///
@@ -90,43 +106,51 @@ extension VideoQueries {
         return News(newVideos: videos.count, newComments: comments, head: head)
     }
 
-    /// Returns the broadcasts that were first seen after a position, in log order.
+    /// Returns the broadcasts that were first seen after a position and that the remote still has,
+    /// in log order.
     private func newShares(
         since mark: LogPosition, through head: LogPosition, in log: EventLog
     ) throws -> [Share] {
         var places: [String: Int] = [:]
-        var shares: [Share] = []
+        var shares: [NewestSighting<Share>] = []
         try forEach(BroadcastReceived.self, since: mark, through: head, in: log) { event, payload in
             let time = payload.hasCreatedAt ? payload.createdAt.milliseconds : nil
             if let index = places[payload.broadcast] {
-                if let time { shares[index].place.time = time }
+                if let time { shares[index].subject.place.time = time }
+                shares[index].add(event.fact, isRemoved: payload.removed)
                 return
             }
             guard let fact = event.fact, try !log.isSeen(fact.entity, through: mark) else { return }
             places[payload.broadcast] = shares.count
+            let place = BroadcastPlace(time: time ?? 0, id: Array(payload.broadcast.utf8))
             shares.append(
-                (
-                    BroadcastPlace(time: time ?? 0, id: Array(payload.broadcast.utf8)),
-                    try VideoKey(payload.video)
-                ))
+                NewestSighting(
+                    (place, try VideoKey(payload.video)), fact, isRemoved: payload.removed))
         }
-        return shares
+        return shares.filter { !$0.isRemoved }.map(\.subject)
     }
 
-    /// Returns the videos on which other users commented after a position, once for each comment.
+    /// Returns the videos on which other users commented after a position, once for each comment
+    /// that the remote still shows.
     private func newComments(
         since mark: LogPosition, through head: LogPosition, in log: EventLog
     ) throws -> [VideoKey] {
-        var seen: Set<String> = []
-        var videos: [VideoKey] = []
+        var places: [String: Int] = [:]
+        var comments: [NewestSighting<VideoKey>] = []
         try forEach(CommentObserved.self, since: mark, through: head, in: log) { event, payload in
             // The user's own comments are not new to the user.
-            guard payload.hasVideo, !payload.hasPostedAs, seen.insert(payload.comment).inserted,
-                let fact = event.fact, try !log.isSeen(fact.entity, through: mark)
-            else { return }
-            videos.append(try VideoKey(payload.video))
+            guard payload.hasVideo, !payload.hasPostedAs else { return }
+            if let index = places[payload.comment] {
+                comments[index].add(event.fact, isRemoved: payload.removed)
+                return
+            }
+            guard let fact = event.fact, try !log.isSeen(fact.entity, through: mark) else { return }
+            places[payload.comment] = comments.count
+            comments.append(
+                NewestSighting(
+                    try VideoKey(payload.video), fact, isRemoved: payload.removed))
         }
-        return videos
+        return comments.filter { !$0.isRemoved }.map(\.subject)
     }
 
     private func forEach<Payload: VideoEvent>(

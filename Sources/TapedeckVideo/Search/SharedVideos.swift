@@ -131,15 +131,14 @@ public struct SharedVideos: Projection {
         if inner.wantsRefold { key.requestRefold() }
     }
 
-    /// Returns the title of a broadcast; nil if the broadcast has no title or is unknown.
+    /// Returns the title of a broadcast; nil if the broadcast has no title, was removed or is
+    /// unknown.
     private func title(
         of broadcast: [UInt8], in key: borrowing KeyedState<State>
     ) throws(ModelError) -> [UInt8]? {
         guard let pointer = key.item(RowKey(BroadcastItems.byID + broadcast)) else { return nil }
         let place = BroadcastPlace(time: try BroadcastPlace.time(pointer), id: broadcast)
-        guard let bytes = key.item(BroadcastItems.name(place)) else {
-            throw ModelError(.damaged, "a broadcast's item is missing")
-        }
+        guard let bytes = key.item(BroadcastItems.name(place)) else { return nil }
         return try BroadcastRecord(decoding: bytes).title
     }
 }

@@ -6,7 +6,7 @@ extension Script {
     mutating func broadcast(
         _ id: String, of video: String = "youtube:one", created: Double? = nil,
         updated: Double? = nil, title: String? = nil, sharer: String? = nil, comment: String? = nil,
-        liked: Bool? = nil, watchLater: Bool? = nil, origin: UInt64 = 1
+        liked: Bool? = nil, watchLater: Bool? = nil, removed: Bool = false, origin: UInt64 = 1
     ) throws {
         var event = BroadcastReceived()
         event.broadcast = id
@@ -18,6 +18,7 @@ extension Script {
         if let comment { event.comment = comment }
         if let liked { event.liked = liked }
         if let watchLater { event.watchLater = watchLater }
+        if removed { event.removed = true }
         try add(event, origin: origin)
     }
 
@@ -89,7 +90,7 @@ extension Script {
     mutating func seenComment(
         _ id: Int, _ text: String, on answer: String = "1", video: String? = nil,
         author: String? = nil, created: Double? = nil, postedAs: EventID? = nil,
-        at second: Double? = nil, origin: UInt64 = 1
+        removed: Bool = false, at second: Double? = nil, origin: UInt64 = 1
     ) throws {
         var event = CommentObserved()
         event.comment = "whale:\(id)"
@@ -98,6 +99,18 @@ extension Script {
         if let author { event.author = author }
         if let created { event.createdAt = .init(milliseconds: Script.time(created)) }
         if let postedAs { event.postedAs = postedAs.description }
+        if removed { event.removed = true }
+        try sight(event, at: second, origin: origin)
+    }
+
+    /// Adds a sighting of a user's like of an answer.
+    mutating func seenLike(
+        _ id: Int, of answer: String = "1", by user: String, removed: Bool = false,
+        at second: Double? = nil, origin: UInt64 = 1
+    ) throws {
+        var event = LikeObserved()
+        (event.like, event.answer, event.user) = ("\(id)", answer, user)
+        if removed { event.removed = true }
         try sight(event, at: second, origin: origin)
     }
 
