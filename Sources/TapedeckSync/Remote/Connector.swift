@@ -58,9 +58,17 @@ package protocol Connector: Sendable {
         _ response: RemoteResponse, of page: RemotePage, _ account: RemoteAccount
     ) throws(SyncFailure) -> RemoteContent
 
+    /// Returns sightings that record the removal of known entries that are missing from a list.
+    ///
+    /// Called for each list that was read completely. A removal has the time at which the list was
+    /// read, so that later sightings override it.
+    func removals(
+        from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
+    ) throws -> [ProposedEvent]
+
     // MARK: Delivering
 
-    /// The projections that `plan` and `derived` read in addition to the outbox.
+    /// The projections that `plan`, `derived` and `removals` read in addition to the outbox.
     var lookups: [any Projection] { get }
 
     /// Returns the plan for delivering an intent to this remote, based on the current views.
@@ -114,6 +122,10 @@ extension Connector {
     package func logOutRequest(_ account: RemoteAccount) -> RemoteRequest? { nil }
 
     package func logOutFailure(_ response: RemoteResponse) -> SyncFailure? { response.failure }
+
+    package func removals(
+        from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
+    ) throws -> [ProposedEvent] { [] }
 
     package func derived(
         _ views: some ViewReader, after: [UInt8]?, limit: Int
@@ -240,6 +252,44 @@ package struct FeedLead: Hashable, Sendable {
     }
 }
 
+/// The part of a list that a page shows.
+package struct ListPart: Hashable, Sendable {
+    /// How much of the list a page shows.
+    package enum Extent: Hashable, Sendable {
+        /// The whole list.
+        case whole
+        /// The whole list, or only its newest entries if the list is long.
+        case newest
+        /// The entries in order, newest first, together with the other pages of the feed.
+        ///
+        /// `total` is the number of entries of the list, if the remote reports it.
+        case page(total: Int?)
+    }
+
+    /// The name of the list; unique in the remote.
+    package var name: String
+    /// The ids of the entries, in document order.
+    package var entries: [String]
+    package var extent: Extent
+
+    package init(_ name: String, _ entries: [String], _ extent: Extent) {
+        (self.name, self.entries, self.extent) = (name, entries, extent)
+    }
+}
+
+/// A list that was read from its beginning to its end.
+package struct WholeList: Sendable {
+    package var name: String
+    /// The ids of the entries.
+    package var entries: Set<String>
+    /// The time of the first response, in milliseconds since 1970 on the remote's clock.
+    package var readAt: Int64
+    /// Whether entries that are older than all `entries` were removed too.
+    ///
+    /// False for a list that may show only its newest entries, unless the list became shorter.
+    package var isComplete = true
+}
+
 /// The content of a page.
 package struct RemoteContent: Sendable {
     /// The observations, in document order.
@@ -254,6 +304,8 @@ package struct RemoteContent: Sendable {
     ///
     /// If so, the pages are read again until they contain nothing new.
     package var moves = false
+    /// The lists on the page whose missing entries were removed from the remote.
+    package var lists: [ListPart] = []
     /// The feeds that this page links to.
     package var leads: [FeedLead] = []
     /// The name prefix of feeds that the remote does not have, and a message for the report.

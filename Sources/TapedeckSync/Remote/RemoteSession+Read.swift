@@ -14,6 +14,17 @@ extension RemoteSession {
             var version: String?
             /// The number of pages read in this round.
             var pageCount = 0
+            /// The lists that continue from page to page, and the time of the first response.
+            private var lists: [String: Set<String>] = [:]
+            private var readAt: Int64?
+            /// The other lists, by name.
+            private var documents: [String: WholeList] = [:]
+            /// The list on the first page of a feed whose new rows only appear above known ones.
+            private(set) var firstPart: ListPart?
+            /// Whether a part of a page was refused.
+            private var isUnreadable = false
+            /// Whether to read all pages, even if they were read before.
+            var readsAll = false
             /// Whether at least half of the first page was new.
             var isMostlyNew = false
             /// The mark of the feed at the beginning of the walk.
@@ -43,8 +54,35 @@ extension RemoteSession {
 
             /// Returns whether the rest of the feed has been read before.
             func isCovered(_ span: FeedSpan?) -> Bool {
-                guard let span, let covered = coveredTime else { return false }
+                guard !readsAll, let span, let covered = coveredTime else { return false }
                 return span.oldest <= covered
+            }
+
+            /// Adds the lists of a page.
+            mutating func add(_ content: RemoteContent, at date: Int64?) {
+                if pageCount == 0 { readAt = date }
+                isUnreadable = isUnreadable || !content.refused.isEmpty
+                for part in content.lists {
+                    if case .page = part.extent {
+                        if pageCount == 0, content.span != nil { firstPart = part }
+                        lists[part.name, default: []].formUnion(part.entries)
+                    } else if let date {
+                        documents[part.name] = WholeList(
+                            name: part.name, entries: Set(part.entries), readAt: date,
+                            isComplete: part.extent == .whole)
+                    }
+                }
+            }
+
+            /// Returns the lists that the walk has read completely.
+            ///
+            /// - Parameter isWhole: Whether all pages of the feed were read.
+            func wholeLists(_ isWhole: Bool) -> [WholeList] {
+                var found = Array(documents.values)
+                if isWhole, !isUnreadable, let readAt {
+                    found += lists.map { WholeList(name: $0.key, entries: $0.value, readAt: readAt) }
+                }
+                return found
             }
 
             /// The mark to record at the end of the walk; nil if it would not save a request.
@@ -66,6 +104,10 @@ extension RemoteSession {
             /// Whether the feed was read from its beginning to its end, and no row can have been
             /// missed.
             var isWhole = false
+            /// The list on the first page of a feed whose new rows only appear above known ones.
+            var firstPart: ListPart?
+            /// The lists that were read completely.
+            var lists: [WholeList] = []
         }
 
         /// The maximum number of times a moving feed is read in one sync.
@@ -172,6 +214,9 @@ extension RemoteSession {
             !seen.contains(page) && !missing.contains(where: page.feed.hasPrefix)
         }
 
+        /// Whether the next page is the first of its feed.
+        var isAtStart: Bool { walks.last.map { $0.page == $0.feed } ?? false }
+
         /// Returns whether the mark of the next page's feed decides what is read or recorded.
         func usesMark(for content: RemoteContent) -> Bool {
             content.span != nil || walks.last?.version != nil
@@ -181,19 +226,24 @@ extension RemoteSession {
         ///
         /// - Parameters:
         ///   - news: Whether each observation of the page was new.
+        ///   - date: The time of the response, if known.
         ///   - covered: The feed's mark, as recorded by any device.
+        ///   - readsAll: Whether to read all pages; used with the first page.
         ///   - leads: The linked feeds to read.
         ///
         /// Returns the feed if its walk has ended.
         mutating func took(
-            _ content: RemoteContent, news: [Bool], covered: String?, leads: [FeedLead]
+            _ content: RemoteContent, at date: Int64?, news: [Bool], covered: String?,
+            readsAll: Bool, leads: [FeedLead]
         ) -> Ended? {
             guard var walk = walks.popLast() else { return nil }
             readCount += 1
+            walk.add(content, at: date)
             let newCount = news.count { $0 }
             if walk.pageCount == 0 {
                 walk.isMostlyNew = newCount > 0 && newCount * 2 >= news.count
                 (walk.covered, walk.settled) = (covered, content.span?.settled)
+                walk.readsAll = readsAll
             }
             walk.pageCount += 1
             walk.hasNews = walk.hasNews || newCount > 0
@@ -211,7 +261,8 @@ extension RemoteSession {
                 }
             } else {
                 ended = Ended(
-                    feed: walk.feed, mark: walk.mark, isWhole: content.next == nil)
+                    feed: walk.feed, mark: walk.mark, isWhole: content.next == nil,
+                    firstPart: walk.firstPart, lists: walk.wholeLists(content.next == nil))
             }
             let room = max(0, rules.leadsMax - leadCount)
             let others = leads.filter { seen.insert($0.page).inserted }.prefix(room).map(Walk.init)
@@ -250,8 +301,10 @@ extension RemoteSession {
         }
         let recorded = try log.record(content.sightings, rows: rows)
         report.pulled += recorded.recorded
+        let readsAll = try reading.isAtStart && mustReadAll(content)
         let ended = reading.took(
-            content, news: recorded.isNew, covered: marks[page.feed], leads: leads)
+            content, at: response.date, news: recorded.isNew, covered: marks[page.feed],
+            readsAll: readsAll, leads: leads)
         if let ended {
             if ended.isWhole { wholeFeeds[ended.feed.feed] = readingPosition }
             try record(ended, account)
@@ -263,9 +316,12 @@ extension RemoteSession {
         }
     }
 
-    /// Records that a feed has been read.
+    /// Records that a feed has been read, and what was removed from the lists that were read
+    /// completely.
     private func record(_ ended: Reading.Ended, _ account: RemoteAccount) throws {
-        var events: [ProposedEvent] = []
+        var (events, rows) = try removals(from: ended.lists, account)
+        rows.append(RemoteRow.endedLead(remote.name, ended.feed))
+        if let part = ended.firstPart { rows += try remember(part, isWhole: ended.isWhole) }
         if let mark = ended.mark {
             var event = FeedRead()
             (event.system, event.feed, event.mark) = (remote.system, ended.feed.feed, mark)
@@ -273,7 +329,7 @@ extension RemoteSession {
             proposed.tags = [try FeedCoverage.tag(ended.feed.feed, of: remote, account)]
             events.append(proposed)
         }
-        try log.record(events, rows: [RemoteRow.endedLead(remote.name, ended.feed)])
+        try log.record(events, rows: rows)
     }
 
     /// Returns the marks up to which any device of the user has read feeds.

@@ -1,0 +1,145 @@
+internal import TapedeckLog
+internal import TapedeckModel
+
+/// What this device remembers about a list of a remote.
+struct ListMemory: Hashable {
+    /// The number of entries at the last reading, for a list that may show only its newest entries.
+    var count: UInt64 = 0
+    /// The time at which the list was first seen empty, although it has known entries; 0 if it was
+    /// not.
+    var emptySince: UInt64 = 0
+    /// The time at which the list was last read to its end; 0 if it never was.
+    var wholeAt: UInt64 = 0
+    /// The total that the remote reported at the last reading.
+    var total: UInt64?
+    /// The newest entry at the last reading; empty if there was none.
+    var newest = ""
+
+    /// Returns whether an entry was removed since the last reading, according to the first page of
+    /// the list.
+    func hasLost(_ entries: [String], of total: UInt64) -> Bool {
+        guard let before = self.total else { return true }
+        guard let added = newest.isEmpty ? entries.count : entries.firstIndex(of: newest) else {
+            return true
+        }
+        return total < before.addingClamped(UInt64(added))
+    }
+}
+
+extension UInt64 {
+    fileprivate func addingClamped(_ other: UInt64) -> UInt64 {
+        let (sum, overflow) = addingReportingOverflow(other)
+        return overflow ? .max : sum
+    }
+}
+
+extension RemoteSession {
+    /// The time after which a list that is usually read only until its known entries is read to its
+    /// end, in milliseconds.
+    private static let wholePause: UInt64 = 86_400_000
+
+    /// Returns whether the feed that begins with a page must be read to its end, to find out what
+    /// was removed from its list.
+    func mustReadAll(_ content: RemoteContent) throws -> Bool {
+        guard content.span != nil, let (part, total) = content.pagedList else { return false }
+        if refreshesAll { return true }
+        let memory = try RemoteRow.list(remote.name, part.name, in: log)
+        guard memory.wholeAt > 0, memory.wholeAt <= now,
+            now - memory.wholeAt < RemoteSession.wholePause
+        else { return true }
+        return total.map { memory.hasLost(part.entries, of: UInt64(max(0, $0))) } ?? false
+    }
+
+    /// Returns the row that remembers the first page of a list.
+    func remember(_ part: ListPart, isWhole: Bool) throws -> [SyncRow] {
+        guard case .page(let total) = part.extent else { return [] }
+        let before = try RemoteRow.list(remote.name, part.name, in: log)
+        var memory = before
+        memory.total = total.map { UInt64(max(0, $0)) }
+        memory.newest = part.entries.first ?? ""
+        if isWhole { memory.wholeAt = now }
+        return memory == before ? [] : [RemoteRow.list(remote.name, part.name, memory)]
+    }
+
+    /// Returns the removals that lists prove, and the rows that remember the lists.
+    ///
+    /// A list that is suddenly empty proves nothing until another reading finds it empty too.
+    func removals(
+        from lists: [WholeList], _ account: RemoteAccount
+    ) throws -> ([ProposedEvent], [SyncRow]) {
+        guard !lists.isEmpty else { return ([], []) }
+        let connector = connector
+        var (events, rows): ([ProposedEvent], [SyncRow]) = ([], [])
+        try runner.read(connector.lookups.map(\.name)) { views in
+            for var list in lists {
+                let before = try RemoteRow.list(remote.name, list.name, in: log)
+                var memory = before
+                if !list.isComplete {
+                    let count = UInt64(list.entries.count)
+                    list.isComplete = count < memory.count
+                    memory.count = count
+                }
+                let removals = try connector.removals(from: list, views, account)
+                let isEmptied = list.entries.isEmpty && !removals.isEmpty
+                let isConfirmed = memory.emptySince > 0 && memory.emptySince < readingBegan
+                if !isEmptied || isConfirmed {
+                    memory.emptySince = 0
+                    events += removals
+                } else if memory.emptySince == 0 {
+                    memory.emptySince = readingBegan
+                }
+                if memory != before {
+                    rows.append(RemoteRow.list(remote.name, list.name, memory))
+                }
+            }
+        }
+        return (events, rows)
+    }
+}
+
+extension RemoteContent {
+    /// The list that continues on the next pages, and its total.
+    fileprivate var pagedList: (ListPart, Int?)? {
+        for part in lists { if case .page(let total) = part.extent { return (part, total) } }
+        return nil
+    }
+}
+
+extension RemoteRow {
+    private static func name(_ remote: String, _ list: String) -> String {
+        "\(key(remote))/list/\(Digest16(hashing: Array(list.utf8)).text)"
+    }
+
+    /// Returns the row that stores the memory of a list; the default memory removes the row.
+    static func list(_ remote: String, _ list: String, _ memory: ListMemory) -> SyncRow {
+        let name = name(remote, list)
+        guard memory != ListMemory() else { return SyncRow(name, nil) }
+        var bytes: [UInt8] = []
+        for number in [memory.count, memory.emptySince, memory.wholeAt, memory.total ?? .max] {
+            bytes.appendLittleEndian(number)
+        }
+        bytes.appendPrefixed(memory.newest)
+        return SyncRow(name, bytes)
+    }
+
+    /// Returns the memory of a list; the default memory if none is stored.
+    @available(*, noasync)
+    static func list(
+        _ remote: String, _ list: String, in log: EventLog
+    ) throws(LogError) -> ListMemory {
+        var memory = ListMemory()
+        guard let value = try log.syncRow(name(remote, list)) else { return memory }
+        value.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            guard let count = reader.littleEndian(UInt64.self),
+                let emptySince = reader.littleEndian(UInt64.self),
+                let wholeAt = reader.littleEndian(UInt64.self),
+                let total = reader.littleEndian(UInt64.self), let newest = reader.prefixedString()
+            else { return }
+            memory = ListMemory(
+                count: count, emptySince: emptySince, wholeAt: wholeAt,
+                total: total == .max ? nil : total, newest: newest)
+        }
+        return memory
+    }
+}
