@@ -90,5 +90,5 @@ public enum Connectors {
 
     /// The projections that syncing with remotes needs, in addition to the domain's projections.
     public static let projections: [any Projection] =
-        [Remotes(), FeedCoverage(), ShelbyFrames()] + outboxes
+        [Remotes(), FeedCoverage(), ShelbyFrames(), ChannelBroadcasts()] + outboxes
 }

@@ -39,7 +39,9 @@ package struct ShelbyConnector: Connector {
             freshness: [10_000, 20_000, 40_000, 80_000, 120_000], intentKinds: ["video"])
     }
 
-    package var lookups: [any Projection] { [projections.videos, projections.watchLater] }
+    package var lookups: [any Projection] {
+        [projections.videos, projections.watchLater, ChannelBroadcasts()]
+    }
 
     // MARK: - Login
 
@@ -106,7 +108,7 @@ package struct ShelbyConnector: Connector {
         let channel = RemoteRequest.segment(account.details["channel"] ?? "")
         return RemoteRequest(
             "GET", "\(root)/channels/\(channel)/broadcasts.json",
-            query: [.init("video_player", "youtube,vimeo")])
+            query: [.init("video_player", Self.players.joined(separator: ","))])
     }
 
     package func read(
@@ -114,7 +116,7 @@ package struct ShelbyConnector: Connector {
     ) throws(SyncFailure) -> RemoteContent {
         // The list is parsed below like a saved file; this call first checks for the API's own
         // errors.
-        _ = try Self.list(response)
+        let list = try Self.list(response)
         let result: IngestResult
         do {
             result = try IngestResource.named("shelby/broadcasts").read(
@@ -125,7 +127,39 @@ package struct ShelbyConnector: Connector {
         var content = RemoteContent()
         content.sightings = result.proposals
         content.refused = result.refused.map { "\($0.path): \($0.message)" }
+        if result.refused.isEmpty {
+            let ids = list.compactMap { Self.text($0, "_id", "id") }
+            if ids.count == list.count {
+                content.lists = [ListPart(ShelbyConnector.broadcasts, ids, .newest)]
+            }
+        }
         return content
+    }
+
+    /// The providers whose broadcasts are requested.
+    private static let players = ["youtube", "vimeo"]
+
+    package func removals(
+        from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
+    ) throws -> [ProposedEvent] {
+        guard let channel = account.details["channel"] else { return [] }
+        let known = try ChannelBroadcasts.known(in: channel, views).filter {
+            Self.players.contains(VideoKey(tag: $0.video).provider)
+        }
+        let shown = known.filter { list.entries.contains($0.broadcast) }
+        let oldest = list.isComplete || list.entries.isEmpty ? .min : shown.map(\.time).min()
+        guard let oldest else { return [] }
+        return try known.compactMap { known in
+            guard !list.entries.contains(known.broadcast), known.time >= oldest else { return nil }
+            var removal = BroadcastReceived()
+            removal.broadcast = known.broadcast
+            removal.video = String(known.video.name)
+            removal.channel = channel
+            removal.updatedAt = Google_Protobuf_Timestamp(
+                milliseconds: Int64(clamping: known.version))
+            removal.removed = true
+            return try ProposedEvent(sighting: removal, observedAt: list.readAt)
+        }
     }
 
     // MARK: - Delivering
@@ -287,7 +321,10 @@ package struct ShelbyConnector: Connector {
     /// Returns the list in a response; an object is a failure, whatever its status.
     private static func list(_ response: RemoteResponse) throws(SyncFailure) -> [JSONValue] {
         switch try ShelbyDocuments.document(response) {
-        case .array(let list): return list
+        case .array(let list):
+            // A redirect may have a body that is valid JSON.
+            if let failure = response.failure { throw failure }
+            return list
         case .object(let members): throw failure(members, response)
         default: throw SyncFailure(.remoteError, "Shelby returned neither a list nor an error")
         }

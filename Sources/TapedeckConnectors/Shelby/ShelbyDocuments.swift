@@ -68,6 +68,7 @@ extension BroadcastReceived {
         if let value = try element.text("video_originator_user_nickname").value { sharer = value }
         if let value = try element.text("video_origin").value { origin = value }
         if let value = try element.text("description").value { comment = value }
+        if let value = try element.text("channel_id").value { channel = value }
         if let value = try element.time("created_at").value {
             createdAt = Google_Protobuf_Timestamp(milliseconds: value)
         }

@@ -153,7 +153,7 @@ extension ShelbyV1Connector {
         case CommentPosted.eventType:
             let own = try own(result, intent, account)
             // The newest message is the one that was just added.
-            return try confirmation(own.max { $0.id < $1.id }, response, intent)
+            return try confirmation(own.max { $0.id < $1.id }, result, response, intent)
         default: return Confirmation()
         }
     }
@@ -173,7 +173,7 @@ extension ShelbyV1Connector {
         let time = observedAt(response, intent)
         guard let shown, shown.upvoters != nil else {
             let frame = LikeBaseline(delivery.baseline).frame
-            return Confirmation(sightings: try flag(true, [frame], intent, time))
+            return Confirmation(sightings: try flag(true, [frame], of: intent.key, time))
         }
         var reading = ShelbyV1Reading(account, observedAt: time)
         reading.add(shown, isShared: true, at: "$")
@@ -202,24 +202,24 @@ extension ShelbyV1Connector {
         return Confirmation(
             remoteID: delivery.target,
             sightings: [try proposal(copy, time), try proposal(listed, time)]
-                + (try flag(false, liked, intent, time)))
+                + (try flag(false, liked, of: intent.key, time)))
     }
 
     /// Returns sightings that record a changed like for frames missing from the response.
-    private func flag(
-        _ isLiked: Bool, _ frames: [String], _ intent: Intent, _ time: Int64?
+    func flag(
+        _ isLiked: Bool, _ frames: [String], of video: Tag, _ time: Int64?
     ) throws(SyncFailure) -> [ProposedEvent] {
         var sightings: [ProposedEvent] = []
         for frame in frames {
             guard let id = ShelbyV1ID(frame) else { continue }
             var known = FrameObserved()
             known.frame = frame
-            known.video = String(intent.key.name)
+            known.video = String(video.name)
             known.liked = isLiked
             sightings.append(try proposal(known, time))
             var broadcast = BroadcastReceived()
             broadcast.broadcast = frame
-            broadcast.video = String(intent.key.name)
+            broadcast.video = String(video.name)
             broadcast.liked = isLiked
             // A frame's creation time is its version; without it, sightings cannot be compared.
             broadcast.createdAt = Google_Protobuf_Timestamp(milliseconds: id.milliseconds)
@@ -239,7 +239,7 @@ extension ShelbyV1Connector {
         }
     }
 
-    private func proposal(
+    func proposal(
         _ sighting: some Observation, _ time: Int64?
     ) throws(SyncFailure) -> ProposedEvent {
         do {
@@ -268,7 +268,7 @@ extension ShelbyV1Connector {
             $0.id.milliseconds >= since && !taken.contains($0.id.text)
         }
         guard let oldest = own.min(by: { $0.id < $1.id }) else { return .missing }
-        return .found(try confirmation(oldest, response, intent))
+        return .found(try confirmation(oldest, result, response, intent))
     }
 
     /// Searches the user's roll for a copy of the video, page by page, back to a time well before
@@ -288,8 +288,10 @@ extension ShelbyV1Connector {
             return .found(
                 Confirmation(
                     remoteID: copy.id.text,
-                    sightings: [try proposal(copy.sighting(for: account.user), time)]
-                        + (try flag(true, [frame], intent, time))))
+                    sightings: [
+                        try proposal(copy.sighting(for: account.user), time),
+                        try proposal(copy.listing(on: VideoGroup.personalRoll), time),
+                    ] + (try flag(true, [frame], of: intent.key, time))))
         }
         let since = delivery.probe?.query.first { $0.name == "since_id" }?.value ?? ""
         let begin = min(
@@ -340,11 +342,14 @@ extension ShelbyV1Connector {
     private func words(_ text: String) -> [Substring] { text.split(whereSeparator: \.isWhitespace) }
 
     private func confirmation(
-        _ message: ShelbyV1Message?, _ response: RemoteResponse, _ intent: Intent
+        _ message: ShelbyV1Message?, _ conversation: JSONValue, _ response: RemoteResponse,
+        _ intent: Intent
     ) throws(SyncFailure) -> Confirmation {
         guard let message else { return Confirmation() }
         let sighting = message.sighting(
-            of: String(intent.key.name), postedAs: intent.event.id)
+            of: String(intent.key.name),
+            in: (try? element(conversation).text("id").value).flatMap { $0 },
+            postedAs: intent.event.id)
         return Confirmation(
             remoteID: message.id.text, sightings: [try proposal(sighting, response.date)])
     }

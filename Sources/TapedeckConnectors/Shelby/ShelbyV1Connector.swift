@@ -37,7 +37,9 @@ package struct ShelbyV1Connector: Connector {
             freshness: [10_000, 20_000, 40_000, 80_000, 120_000], intentKinds: ["video"])
     }
 
-    package var lookups: [any Projection] { [ShelbyFrames()] }
+    package var lookups: [any Projection] {
+        [ShelbyFrames(), projections.videos, projections.lists]
+    }
 
     // MARK: - Login
 
@@ -174,6 +176,13 @@ package struct ShelbyV1Connector: Connector {
         }
         var content = reading.content
         content.next = next(behind: page, list.count, reading.oldest)
+        if isRoll {
+            var total: Int?
+            if case .object(let roll) = result {
+                total = roll["frame_count"]?.int64.map { Int($0) }
+            }
+            content.lists.append(ListPart(page.feed, reading.rows, .page(total: total)))
+        }
         if let oldest = reading.oldest, let newest = reading.newest {
             let settled = (response.date ?? newest.milliseconds) - ShelbyV1Connector.lookBack
             content.span = FeedSpan(
@@ -222,6 +231,8 @@ struct ShelbyV1Reading {
     /// The time of the response, in Unix milliseconds.
     let observedAt: Int64?
     private(set) var content = RemoteContent()
+    /// The ids of the rows, in document order.
+    private(set) var rows: [String] = []
     /// The lowest and the highest id of a row.
     private(set) var oldest: ShelbyV1ID?
     private(set) var newest: ShelbyV1ID?
@@ -240,6 +251,7 @@ struct ShelbyV1Reading {
             let row = try JSONElement(value, at: path)
             let id = try row.shelbyID("id")
             (oldest, newest) = (min(oldest ?? id, id), max(newest ?? id, id))
+            rows.append(id.text)
             let element = isFrame ? row : try ShelbyV1Documents.frame(ofEntry: row)
             guard let element, let frame = try ShelbyV1Frame(element) else { return }
             add(frame, isShared: !isFrame, at: path)
@@ -265,7 +277,15 @@ struct ShelbyV1Reading {
         if frame.isLike(of: user) { likes.append(frame) }
         if isShared { propose(frame.broadcast(for: user), at: path) }
         propose(frame.sighting(for: user), at: path)
-        for message in frame.messages { propose(message.sighting(of: frame.video), at: path) }
+        for message in frame.messages {
+            propose(message.sighting(of: frame.video, in: frame.conversation), at: path)
+        }
+        if let conversation = frame.conversation, frame.hasMessages, frame.refused.isEmpty {
+            content.lists.append(
+                ListPart(
+                    ShelbyV1List.conversation(conversation, about: frame.video).name,
+                    frame.messages.map(\.id.text), .whole))
+        }
     }
 
     private mutating func propose(_ sighting: some Observation, at path: String) {

@@ -71,6 +71,8 @@ struct ShelbyV1Frame {
     let roll: String?
     let conversation: String?
     let messages: [ShelbyV1Message]
+    /// Whether the response contains the messages of the conversation.
+    let hasMessages: Bool
     /// Whether the frame is a copy created by a like.
     let isLight: Bool
     /// The ids of the users who like the frame; nil if the response does not list them.
@@ -103,6 +105,10 @@ struct ShelbyV1Frame {
             try talk.map { (talk) throws(IngestRefusal) in
                 try ShelbyV1Message.list(talk, &refused)
             } ?? []
+        hasMessages =
+            try talk.map { (talk) throws(IngestRefusal) in
+                try talk.list("messages") != nil
+            } ?? false
         self.refused = refused
         let home = try frame.object("roll").value
         let homeID = try home?.text("id").value
@@ -203,8 +209,11 @@ struct ShelbyV1Message {
     ///
     /// - Parameter intent: The event of the user's comment that created the message; nil if there
     ///   is none.
-    func sighting(of video: String, postedAs intent: EventID? = nil) -> CommentObserved {
+    func sighting(
+        of video: String, in conversation: String?, postedAs intent: EventID? = nil
+    ) -> CommentObserved {
         var sighting = CommentObserved()
+        if let conversation { sighting.conversation = conversation }
         sighting.comment = ShelbyV1Message.prefix + id.text
         sighting.video = video
         sighting.text = text

@@ -142,10 +142,15 @@ package struct WhaleConnector: Connector {
             }
         } else {
             let read = try WhalePage(response)
+            var entries: [String] = []
             for row in read.rows {
                 sightings.read { (sightings) throws(IngestRefusal) in
                     try add(row, of: page.feed, to: &sightings, &content)
+                    entries.append(String(try row.id()))
                 }
+            }
+            if WhaleList(page.feed) != nil {
+                content.lists.append(ListPart(page.feed, entries, .page(total: nil)))
             }
             content.refused = read.refused
             content.next = read.next.map { RemotePage(page.feed, String($0)) }
@@ -168,20 +173,51 @@ package struct WhaleConnector: Connector {
             let isRead = sightings.add(answer, at: row.path) != nil
             try sightings.addQuestion(try row.member("question"))
             guard isRead else { return }
-            // A null count means that there is nothing to read.
+            // A null count means that there is nothing to read: the list is empty.
             let (comments, likes) = (
                 WhaleConnector.comments(on: answer.answer), WhaleConnector.likes(of: answer.answer)
             )
             for (field, feed, count) in [
                 ("commentCount", comments, answer.commentCount),
                 ("likeCount", likes, answer.likeCount),
-            ] where !answer.cleared.contains(field) {
-                content.leads.append(FeedLead(RemotePage(feed), version: String(count)))
+            ] {
+                if answer.cleared.contains(field) {
+                    content.lists.append(ListPart(feed, [], .whole))
+                } else {
+                    content.leads.append(FeedLead(RemotePage(feed), version: String(count)))
+                }
             }
         case _ where feed.hasSuffix("/comments"): try sightings.addComment(row)
         default:
             sightings.add(try WhaleDocuments.like(row), at: row.path)
             try sightings.addUser("user", of: row)
+        }
+    }
+
+    package func removals(
+        from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
+    ) throws -> [ProposedEvent] {
+        let known = KnownEntries(views, projections)
+        switch WhaleList(list.name) {
+        case .comments(let answer):
+            return try known.comments(on: Tag("answer", answer)).compactMap { id in
+                guard id.hasPrefix(WhaleDocuments.commentPrefix),
+                    !list.entries.contains(
+                        String(id.dropFirst(WhaleDocuments.commentPrefix.count)))
+                else { return nil }
+                var comment = CommentObserved()
+                (comment.comment, comment.answer, comment.removed) = (id, answer, true)
+                return try ProposedEvent(sighting: comment, observedAt: list.readAt)
+            }
+        case .likes(let answer):
+            return try known.likes(of: Tag("answer", answer)).compactMap { known in
+                guard !list.entries.contains(known.like) else { return nil }
+                var like = LikeObserved()
+                (like.like, like.answer, like.user) = (known.like, answer, known.user)
+                like.removed = true
+                return try ProposedEvent(sighting: like, observedAt: list.readAt)
+            }
+        case nil: return []
         }
     }
 
@@ -306,5 +342,21 @@ package struct WhaleConnector: Connector {
             response, intent, baseline: WhaleBaseline(baseline), taken: taken,
             user: account.user)
         return try search.result(of: delivery.probe)
+    }
+}
+
+/// The feeds whose missing rows were removed.
+private enum WhaleList {
+    case comments(on: String)
+    case likes(of: String)
+
+    init?(_ feed: String) {
+        let parts = feed.split(separator: "/").map(String.init)
+        guard parts.count == 3, parts[0] == "answers" else { return nil }
+        switch parts[2] {
+        case "comments": self = .comments(on: parts[1])
+        case "likes": self = .likes(of: parts[1])
+        default: return nil
+        }
     }
 }

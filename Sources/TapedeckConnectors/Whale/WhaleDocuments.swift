@@ -140,11 +140,14 @@ enum WhaleDocuments {
         return answer
     }
 
+    /// The prefix that identifies Whale's comments among the comments of all systems.
+    static let commentPrefix = "whale:"
+
     static func comment(
         _ element: JSONElement, postedAs: EventID? = nil
     ) throws(IngestRefusal) -> CommentObserved {
         var comment = CommentObserved()
-        comment.comment = "whale:\(try element.id())"
+        comment.comment = "\(commentPrefix)\(try element.id())"
         comment.answer = String(try element.id("answer_id"))
         comment.text = try element.text("content").value ?? ""
         if let commenter = try element.object("commenter").value {

@@ -80,7 +80,9 @@ extension RemoteSession {
             func wholeLists(_ isWhole: Bool) -> [WholeList] {
                 var found = Array(documents.values)
                 if isWhole, !isUnreadable, let readAt {
-                    found += lists.map { WholeList(name: $0.key, entries: $0.value, readAt: readAt) }
+                    found += lists.map {
+                        WholeList(name: $0.key, entries: $0.value, readAt: readAt)
+                    }
                 }
                 return found
             }

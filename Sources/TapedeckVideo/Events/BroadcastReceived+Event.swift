@@ -30,6 +30,7 @@ extension BroadcastReceived: Observation {
         try FieldChecks.text(sharer, "sharer")
         try FieldChecks.text(origin, "origin")
         try FieldChecks.text(comment, "comment")
+        if hasChannel { try FieldChecks.id(channel, "channel") }
         try FieldChecks.time(createdAt, "createdAt")
         try FieldChecks.time(updatedAt, "updatedAt")
         return copy

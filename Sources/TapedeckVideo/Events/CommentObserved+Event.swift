@@ -24,6 +24,7 @@ extension CommentObserved: Observation, SubjectEvent {
         try FieldChecks.text(text, "text")
         try FieldChecks.text(author, "author")
         if hasCreatedAt { try FieldChecks.time(createdAt, "createdAt") }
+        if hasConversation { try FieldChecks.id(conversation, "conversation") }
         if hasPostedAs { try FieldChecks.eventID(postedAs, "postedAs") }
         return copy
     }

@@ -242,9 +242,20 @@ enum AnswerItems {
     /// Returns the prefixes of the names for the likes of a user that a remote shows, and for those
     /// likes that it no longer shows.
     static func sightings(_ user: String) -> (shown: [UInt8], removed: [UInt8]) {
-        ([UInt8(ascii: "v")] + user.utf8 + [0], [UInt8(ascii: "w")] + user.utf8 + [0])
+        (shownLikes + user.utf8 + [0], [UInt8(ascii: "w")] + user.utf8 + [0])
     }
+    /// The prefix of the names for all likes that a remote shows.
+    static let shownLikes: [UInt8] = [UInt8(ascii: "v")]
     static let likers: [UInt8] = [UInt8(ascii: "u")]
+
+    /// Returns the like in a name with the prefix `shownLikes`.
+    static func like(ofName name: [UInt8]) -> (like: String, user: String)? {
+        guard let end = name.firstIndex(of: 0) else { return nil }
+        return (
+            NaturalID.id(Array(name[(end + 1)...])).utf8Text, Array(name[1..<end]).utf8Text
+        )
+    }
+
     static func liker(_ user: String) -> RowKey { RowKey(likers + user.utf8) }
 }
 

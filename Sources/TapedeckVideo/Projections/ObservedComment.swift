@@ -162,10 +162,13 @@ struct ObservedComment {
     private var createdAt: Field?
     /// The id of the event that posted the comment.
     private(set) var postedAs: Field?
+    /// The remote's id of the conversation.
+    private(set) var conversation: Field?
 
     /// Reads a `CommentObserved`.
     init(_ payload: RawSpan, order: FoldOrder) throws(ModelError) {
-        var (id, text, author, postedAs): (WireField?, WireField?, WireField?, WireField?)
+        var (id, text, author): (WireField?, WireField?, WireField?)
+        var (postedAs, conversation): (WireField?, WireField?)
         var time: Int64?
         var isRemoved = false
         var fields = WireFields(payload)
@@ -174,6 +177,7 @@ struct ObservedComment {
             switch field.number {
             case 1: id = field
             case 4: text = field
+            case 8: conversation = field
             case 9: isRemoved = field.bool == true
             case 5: author = field
             case 6: time = fields.milliseconds(field).clamped(to: Timestamps.recorded)
@@ -193,6 +197,7 @@ struct ObservedComment {
         self.text = field(text) ?? Field(order: isRemoved ? .start : order, value: [])
         self.author = field(author)
         self.postedAs = field(postedAs)
+        self.conversation = field(conversation)
         createdAt = time.map {
             Field(order: order, value: BroadcastPlace(time: $0, id: []).encodedTime)
         }
@@ -204,6 +209,7 @@ struct ObservedComment {
         author = Field.newer(author, other.author)
         createdAt = Field.newer(createdAt, other.createdAt)
         postedAs = Field.newer(postedAs, other.postedAs)
+        conversation = Field.newer(conversation, other.conversation)
     }
 
     /// The time at which the comment was made, in Unix milliseconds; nil if the remote does not
@@ -232,6 +238,7 @@ struct ObservedComment {
         author = try reader.optional(field)
         createdAt = try reader.optional(field)
         postedAs = try reader.optional(field)
+        conversation = try reader.optional(field)
     }
 
     var encoded: [UInt8] {
@@ -244,7 +251,9 @@ struct ObservedComment {
         writer.add(order)
         writer.add(isRemoved)
         add(&writer, text)
-        for field in [author, createdAt, postedAs] { writer.add(field) { add(&$0, $1) } }
+        for field in [author, createdAt, postedAs, conversation] {
+            writer.add(field) { add(&$0, $1) }
+        }
         return writer.bytes
     }
 }

@@ -91,6 +91,9 @@ public struct VideoLists: Projection {
         RowKey().text(String(letter) + list)
     }
 
+    /// Returns the prefix of the names of the `t` items for a list.
+    static func shown(on list: String) -> [UInt8] { name("t", list).bytes }
+
     /// Folds a sighting.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         let said = try event.decode(VideoListed.self)

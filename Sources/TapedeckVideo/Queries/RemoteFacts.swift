@@ -236,3 +236,80 @@ package enum KnownOpening: Sendable {
         self = standing == .waiting ? .idle : .told
     }
 }
+
+/// The entries that remotes show, for connectors that look for removed entries.
+package struct KnownEntries<Reader: ViewReader> {
+    private let views: Reader
+    private let projections: VideoProjections
+    /// The number of rows or items read at a time.
+    private static var pageCount: Int { 1_000 }
+
+    /// Reads from the projections in `views`.
+    package init(_ views: Reader, _ projections: VideoProjections) {
+        (self.views, self.projections) = (views, projections)
+    }
+
+    /// Returns the ids of the comments on a video or an answer that remotes show.
+    ///
+    /// - Parameter conversation: The remote's id of a conversation; nil for comments of any.
+    package func comments(on subject: Tag, in conversation: String? = nil) throws -> [String] {
+        let items =
+            subject.kind == "answer"
+            ? try items(of: projections.answers, subject, CommentItems.observed)
+            : try items(of: projections.videos, subject, CommentItems.observed)
+        return try items.compactMap { item in
+            let comment = try ObservedComment(decoding: item.value)
+            guard conversation == nil || comment.conversation?.value.utf8Text == conversation else {
+                return nil
+            }
+            return comment.id.utf8Text
+        }
+    }
+
+    /// Returns the likes of an answer that remotes show.
+    package func likes(of answer: Tag) throws -> [(like: String, user: String)] {
+        try items(of: projections.answers, answer, AnswerItems.shownLikes).compactMap { item in
+            AnswerItems.like(ofName: item.key)
+        }
+    }
+
+    /// Returns the entries of a list that remotes show, each with its video.
+    package func entries(of list: String) throws -> [(entry: String, video: Tag)] {
+        var found: [(String, Tag)] = []
+        let lists = projections.lists
+        let front = RowKey().text(list).bytes
+        for row in try rows(of: lists, from: RowKey(front)) {
+            let video = Tag(
+                unchecked: "video/" + Array(row.key.dropFirst(front.count + 8).dropLast()).utf8Text)
+            let shown = VideoLists.shown(on: list)
+            found += try items(of: lists, video, shown).map {
+                (Array($0.key.dropFirst(shown.count + 8).dropLast()).utf8Text, video)
+            }
+        }
+        return found
+    }
+
+    private func items(
+        of projection: some Projection, _ key: Tag, _ prefix: [UInt8]
+    ) throws -> [Row] {
+        var found: [Row] = []
+        while true {
+            let page = try views.items(
+                of: projection, key: key, prefix: RowKey(prefix), after: found.last?.key,
+                limit: KnownEntries.pageCount)
+            found += page
+            if page.count < KnownEntries.pageCount { return found }
+        }
+    }
+
+    private func rows(of lists: VideoLists, from front: RowKey) throws -> [Row] {
+        var found: [Row] = []
+        while true {
+            let page = try views.rows(
+                of: lists, table: 0, lower: front, upper: front.end, after: found.last?.key,
+                limit: KnownEntries.pageCount)
+            found += page
+            if page.count < KnownEntries.pageCount { return found }
+        }
+    }
+}

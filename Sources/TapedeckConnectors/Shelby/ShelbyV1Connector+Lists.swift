@@ -1,0 +1,83 @@
+internal import TapedeckModel
+package import TapedeckProjections
+package import TapedeckSync
+internal import TapedeckVideo
+
+/// The lists whose missing entries were removed.
+enum ShelbyV1List {
+    /// The user's own roll.
+    case roll
+    /// The messages of a conversation about a video.
+    case conversation(String, about: String)
+
+    init?(_ name: String) {
+        let parts = name.split(separator: " ", maxSplits: 2).map(String.init)
+        switch parts.count {
+        case 1 where name == ShelbyV1Connector.likes: self = .roll
+        case 3: self = .conversation(parts[1], about: parts[2])
+        default: return nil
+        }
+    }
+
+    /// The name, from which the list can be created again.
+    var name: String {
+        switch self {
+        case .roll: ShelbyV1Connector.likes
+        case .conversation(let id, let video): "conversation \(id) \(video)"
+        }
+    }
+}
+
+extension ShelbyV1Connector {
+    package func removals(
+        from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
+    ) throws -> [ProposedEvent] {
+        let known = KnownEntries(views, projections)
+        switch ShelbyV1List(list.name) {
+        case .roll:
+            let missing = try known.entries(of: VideoGroup.personalRoll).filter {
+                !list.entries.contains($0.entry)
+            }
+            return try Dictionary(grouping: missing, by: \.video).flatMap { video, missing in
+                try removals(of: missing.map(\.entry), of: video, views, at: list.readAt)
+            }
+        case .conversation(let id, let video):
+            return try known.comments(on: Tag("video", video), in: id).compactMap { comment in
+                guard
+                    !list.entries.contains(
+                        String(comment.dropFirst(ShelbyV1Message.prefix.count)))
+                else { return nil }
+                var removal = CommentObserved()
+                (removal.comment, removal.video, removal.removed) = (comment, video, true)
+                removal.conversation = id
+                return try ProposedEvent(sighting: removal, observedAt: list.readAt)
+            }
+        case nil: return []
+        }
+    }
+
+    /// Returns the removals of a video's frames from the user's roll.
+    ///
+    /// If all copies that the user's likes created are gone, the user no longer likes the video.
+    private func removals(
+        of frames: [String], of video: Tag, _ views: some ViewReader, at time: Int64
+    ) throws -> [ProposedEvent] {
+        let known = try KnownFrames(video, views)
+        let lost = known.copies.filter { frames.contains($0.id) }
+        var events: [ProposedEvent] = []
+        for frame in frames {
+            var removal = FrameObserved()
+            (removal.frame, removal.video, removal.removed) = (frame, String(video.name), true)
+            if lost.contains(where: { $0.id == frame }) { removal.likedCopy = true }
+            var listed = VideoListed()
+            (listed.list, listed.entry) = (VideoGroup.personalRoll, frame)
+            (listed.video, listed.removed) = (removal.video, true)
+            events += [try proposal(removal, time), try proposal(listed, time)]
+        }
+        if !lost.isEmpty, lost.count == known.copies.count {
+            let liked = known.shared.filter(\.isLiked).map(\.id)
+            events += try flag(false, liked, of: video, time)
+        }
+        return events
+    }
+}
