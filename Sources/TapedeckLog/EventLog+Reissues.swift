@@ -70,7 +70,8 @@ extension EventLog {
         return standing
     }
 
-    /// Returns whether another event with the content of a reissue counts instead of the reissue.
+    /// Returns whether a reissue does not count because another event with the same content counts
+    /// instead.
     private func isSaidElsewhere(
         _ record: RecordView, as id: EventID, _ state: LogState,
         _ transaction: borrowing some Readable & ~Copyable

@@ -88,7 +88,7 @@ public protocol Projection: Sendable {
     /// bytes of the item are invalid.
     func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws
 
-    /// The prefixes of the names of the items that can be followed with
+    /// The name prefixes of the items that can be followed with
     /// `RowRange.init(of:itemsOf:prefix:)`.
     ///
     /// Commits report the changes to these items.

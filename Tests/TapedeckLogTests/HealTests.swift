@@ -175,7 +175,7 @@ import Testing
         #expect(try again.verify().problems.isEmpty)
     }
 
-    @Test func allStoresCountTheSameOfTwoReissues() throws {
+    @Test func allStoresCountTheSameOneOfTwoReissues() throws {
         let origin = log.origin
         let before = try log.allEvents()
         try log.export(to: directory.file("out.tdx"))

@@ -149,7 +149,7 @@ private struct ReplayedTable {
         #expect(diffs.count == 1)
     }
 
-    @Test func observerThatFellTooFarBackIsReset() throws {
+    @Test func observerThatFellTooFarBehindIsReset() throws {
         let store = try TestStore([CardCatalogue()])
         try store.touch()
         let file = try store.file()

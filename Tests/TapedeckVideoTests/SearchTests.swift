@@ -141,7 +141,7 @@ import Testing
         #expect(try found("seven love", script) == ["user 5"])
     }
 
-    @Test func submittedVideosAreFoundAsTheListsShowThem() throws {
+    @Test func submittedVideosAreFoundByTheFieldsThatListsShow() throws {
         var script = Script()
         try script.add(
             "SubmissionObserved",

@@ -5,7 +5,7 @@ package import TapedeckVideo
 
 /// The connector for Shelby's API of 2012 to 2014 (`/v1`), at an address that ends in `/v1`.
 ///
-/// Every response is an envelope that contains a status, which counts instead of the HTTP status.
+/// Every response is an envelope that contains a status, which is used instead of the HTTP status.
 /// Lists are sorted by id, newest first. A page requested with `since_id` includes the row with
 /// that id, so it repeats the last row of the page before it.
 ///

@@ -25,7 +25,7 @@ package enum SyncToken {
 
     static let hashCount = 32
 
-    /// Returns the id of a token in lists: the first eight bytes of its hash.
+    /// Returns the id that identifies a token in lists: the first eight bytes of its hash.
     static func id(ofHash hash: [UInt8]) -> String { Array(hash.prefix(8)).hex }
 }
 

@@ -491,7 +491,7 @@ package struct RemoteSession {
             (isReading, refreshesAll) = (false, false)
             report.unread = try RemoteRow.leads(remote.name, in: log).count
             // Set `readAt` only if no feed was given up on, because such a feed may hold data we
-            // have not seen. Feeds skipped because they are still fresh were read earlier.
+            // have not seen. Feeds that were skipped as still fresh have already been read.
             if !hasGivenUp, reading.hasRead || row.readAt == 0 { row.readAt = now }
             lackingReadings = hasGivenUp || report.unread > 0 ? lackingReadings + 1 : 0
         }

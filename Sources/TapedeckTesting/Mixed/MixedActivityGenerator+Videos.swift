@@ -2,7 +2,7 @@ import Tapedeck
 
 /// Events about videos that are shared, played and kept.
 extension MixedActivityGenerator {
-    /// The average number of changes to the queue for each time that it is cleared.
+    /// The average number of changes to the queue between two clears.
     private static let queueChanges: UInt64 = 32
 
     /// Records the list entry and the frame of a broadcast, and a playability check.

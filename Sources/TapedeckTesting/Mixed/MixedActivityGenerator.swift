@@ -29,8 +29,8 @@ public struct MixedActivityGenerator: Sendable {
 
     /// Creates a generator.
     ///
-    /// - Parameter videos: The number of videos, at least 1. The number of users, shows and answers
-    ///   depends on this number.
+    /// - Parameter videos: The number of videos, at least 1. The numbers of users, shows and
+    ///   answers depend on it.
     public init(seed: UInt64, videos: Int = 10_000) {
         pulse = ActivityGenerator(seed: seed, videos: videos)
         random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x0411))

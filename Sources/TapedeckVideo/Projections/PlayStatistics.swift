@@ -6,8 +6,8 @@ public import TapedeckProjections
 /// - A **play** is a viewing. It counts at its first report.
 /// - **Watched** time is the distance that a viewing advances from one report to the next. An
 ///   advance that would need more than twice the normal speed is a skip and does not count. The
-///   time counts in the quarter of an hour that contains the later report. `VideoWatched` reports
-///   the same time again, so the larger of the two sums counts for each quarter.
+///   time counts towards the quarter of an hour that contains the later report. `VideoWatched`
+///   reports the same time again, so the larger of the two sums counts for each quarter.
 /// - A **completion** is the first report of a viewing at the end, as defined by `Playback`, or a
 ///   complete `VideoWatched`. The larger of the two numbers counts for each quarter.
 /// - A **share** counts once for each destination.

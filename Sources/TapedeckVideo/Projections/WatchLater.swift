@@ -43,8 +43,8 @@ public enum WatchLaterRule: String, Sendable {
 ///
 /// Table 2 holds the list in timeline order, latest share first, by the latest creation time of a
 /// broadcast. Table 1 holds the videos whose mark a remote still has to remove: the remote shows
-/// the mark on a broadcast, but the mark was cleared here by a viewing, or by a toggle off that was
-/// delivered before the toggle that set the mark. `WatchLaterUnset` reads its rows.
+/// the mark on a broadcast, but here the mark was cleared by a viewing, or by an off toggle that
+/// was delivered before the toggle that set the mark. `WatchLaterUnset` reads its rows.
 ///
 /// In two cases, marks that were removed may count again, so a fold requests a refold: if the
 /// viewing whose crossing is the latest clear turns out to have crossed earlier, and if a sighting

@@ -119,7 +119,7 @@ extension VideoQueries {
             state: .asking)
     }
 
-    /// Returns the question for a row of the table of questions that a remote shows.
+    /// Returns the question in a row of the table of questions that a remote shows.
     func question(_ row: Row) throws -> QuestionEntry {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try QuestionList.State(reading: &reader)

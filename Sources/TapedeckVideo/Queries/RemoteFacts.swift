@@ -22,8 +22,8 @@ package struct WatchLaterUnset: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// Returns whether a video was last removed from the list by a viewing that crossed the
-    /// threshold with the given event.
+    /// Returns whether a video was last removed from the list by the given event, which took a
+    /// viewing past the threshold.
     package static func isUnset(
         _ video: Tag, by event: EventID, of watchLater: WatchLater, _ views: some ViewReader
     ) throws -> Bool {

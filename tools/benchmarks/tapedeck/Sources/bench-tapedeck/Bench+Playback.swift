@@ -11,7 +11,7 @@ extension Bench {
     /// The number of reports per append if all reports are recorded.
     private static let reportsPerAppend = 1_000
 
-    /// Records only those of `events` reports that yield an event, and builds every list.
+    /// Takes `events` reports, records only those that yield an event, and builds every list.
     func playYear() async throws {
         let place = store
         let store = try TapedeckStore.open(place)

@@ -33,7 +33,7 @@ extension Bench {
 
     private static let indexes = VideoProjections.standard.searched(in: .videos).map(\.name)
 
-    /// Searches for the first 20 videos by the most common three letters.
+    /// Searches for the first 20 videos that match the most common three-letter beginning.
     func search() throws {
         let store = try TapedeckStore.open(directory, creating: false)
         var (seconds, sum): ([Double], UInt64) = ([], 0)
