@@ -13,8 +13,8 @@ struct ShelbyFrames: Projection {
     var eventTypes: [EventType] { [FrameObserved.eventType, CommentObserved.eventType] }
     var ruleText: String? {
         """
-        The sightings of a frame are merged, newer over older. Only the message with the \
-        greatest id counts.
+        The sightings of a frame are merged, newer over older. Only the greatest \
+        message id of a video is kept.
         """
     }
     /// Empty: frames are looked up by video.

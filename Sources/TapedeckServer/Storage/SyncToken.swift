@@ -4,7 +4,7 @@ internal import TapedeckModel
 
 /// The secret that authenticates a device for one space.
 ///
-/// Only its hash is stored.
+/// The server stores only the hash of a token.
 package enum SyncToken {
     /// The prefix that lets people and secret scanners recognize a token.
     static let prefix = "td_"

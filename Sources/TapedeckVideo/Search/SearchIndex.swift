@@ -128,7 +128,7 @@ private struct SearchFronts {
     private var ranges: [Range<Int>] = []
 
     init() {
-        // Enough for a short text.
+        // This capacity is enough for a short text.
         bytes.reserveCapacity(128)
         ranges.reserveCapacity(12)
     }
