@@ -110,7 +110,7 @@ show_build() {
     done
 }
 
-# Prints the duration since a time in seconds with decimals, such as "12.3 s".
+# Prints the time that has passed since $1 (in seconds, with decimals), such as "12.3 s".
 elapsed() { awk -v from="$1" -v to="$EPOCHREALTIME" 'BEGIN { printf "%.1f s", to - from }'; }
 
 # Kills every process in a session, including processes in other process groups, because children of tests have their

@@ -11,18 +11,18 @@ public import TapedeckModel
 /// }
 /// ```
 ///
-/// A loop begins after the last acknowledged event. At the end of the log, it waits for new events
-/// from this or any other process. Events that were delivered but not acknowledged are delivered
-/// again to the next loop, including after a restart. Acknowledging is a separate call, because
-/// asking for the next event does not mean that the previous event has been handled. Sequence
-/// operators read ahead, and the work for an event may outlast the loop body.
+/// A loop begins after the last acknowledged event. At the end of the log, the loop waits for new
+/// events from this or any other process. Events that were delivered but not acknowledged are
+/// delivered again to the next loop, including after a restart. Acknowledging is a separate call,
+/// because asking for the next event does not mean that the previous event has been handled.
+/// Sequence operators read ahead, and the work for an event may outlast the loop body.
 ///
 /// If the log is restored to an earlier state, for example from a backup, delivery resumes at a
 /// position that still exists. No new event is skipped, and some earlier events are delivered
 /// again. Rebuilding projections does not affect subscriptions, since events come from the log.
 ///
 /// A loop ends when its task is cancelled, or when the subscription or the store is closed; while
-/// the store is suspended, it waits. It throws `StoreError`: `.damaged` (an event is damaged),
+/// the store is suspended, it waits. A loop throws `StoreError`: `.damaged` (an event is damaged),
 /// `.busy` (another process subscribed under this name while the store was suspended).
 public struct EventSubscription: AsyncSequence, Sendable {
     /// A recorded event.

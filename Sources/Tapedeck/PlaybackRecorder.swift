@@ -11,9 +11,9 @@ public import TapedeckVideo
 /// try await recorder.flush()           // at a pause or a stop, and before the app is suspended
 /// ```
 ///
-/// A held-back report is kept in a file in the store. It survives the end of the process, and is
-/// recorded with its original time when the recorder is opened again. It may be lost in a power
-/// failure. Lists show a report once it is recorded, which happens after at most
+/// A held-back report is kept in a file in the store. The report survives the end of the process,
+/// and is recorded with its original time when the recorder is opened again. A held-back report may
+/// be lost in a power failure. Lists show a report once it is recorded, which happens after at most
 /// `PlaybackCoalescing.holdSecondsMax` seconds.
 ///
 /// Use one recorder per player; reports are recorded in the order of the calls.
@@ -62,9 +62,9 @@ public actor PlaybackRecorder {
 
     /// Accepts the player's next report.
     ///
-    /// The cost is a small write to a file; if the report changes a list, it is an append instead,
-    /// which waits for the disk. Throws `StoreError` for an invalid report, and the same errors as
-    /// an append; the next call retries events that could not be recorded.
+    /// The cost is a small write to a file; if the report changes a list, the cost is instead an
+    /// append, which waits for the disk. Throws `StoreError` for an invalid report, and the same
+    /// errors as an append; the next call retries events that could not be recorded.
     ///
     /// - Parameters:
     ///   - report: The player's report.

@@ -6,8 +6,8 @@ extension TapedeckStore {
     /// The default maximum number of attempts per decision.
     public static let decisionAttemptsMax = ProjectionRunner.decisionAttemptsMax
 
-    /// Reads the state of one key, runs `decision`, and records its events only if the state has
-    /// not changed.
+    /// Reads the state of one key, runs `decision`, and records the returned events only if the
+    /// state has not changed.
     ///
     /// ```swift
     /// try await store.decide(SeatsOfHall(), key: Tag("hall", "1")) { hall in
@@ -17,18 +17,19 @@ extension TapedeckStore {
     /// ```
     ///
     /// If an event that affects the state is recorded in between, by this process, another process
-    /// or a sync, the state is read and `decision` runs again. Such an event has the tag `key` and
-    /// one of the projection's types, or is a receipt for such an event. So if several callers try
-    /// to take the last seat in this store, only one gets it. Other devices decide in their own
-    /// stores. Their events arrive by sync, and the fold must resolve conflicts.
+    /// or a sync, the state is read again, and `decision` runs again. An event affects the state if
+    /// it has the tag `key` and one of the projection's types. A receipt for such an event affects
+    /// the state, too. So if several callers try to take the last seat in this store, only one gets
+    /// it. Other devices decide in their own stores. Events from other devices arrive by sync, and
+    /// the fold must resolve conflicts.
     ///
     /// - Parameters:
     ///   - projection: A projection with which the store was opened.
     ///   - key: A tag of the projection's key kind.
     ///   - attemptsMax: The maximum number of times that `decision` runs.
     ///   - decision: Receives the state, or the initial state before the first event, and returns
-    ///     the events to record, possibly none. It may run several times and must have no side
-    ///     effects.
+    ///     the events to record, possibly none. `decision` may run several times and must have no
+    ///     side effects.
     /// - Returns: The recorded events; nil if there were none.
     ///
     /// The cost is a query and a durable append per attempt. Within this process, decisions on the
@@ -51,8 +52,8 @@ extension TapedeckStore {
         }
     }
 
-    /// Reads any views, runs `decision`, and records its events only if the data it read has not
-    /// changed.
+    /// Reads any views, runs `decision`, and records the returned events only if the data that
+    /// `decision` read has not changed.
     ///
     /// This method works like `decide(_:key:attemptsMax:_:)`, but for decisions that depend on
     /// several keys or projections. The store tracks what `decision` reads. Reading a state or an
@@ -63,8 +64,8 @@ extension TapedeckStore {
     /// - Parameters:
     ///   - names: The projections that `decision` reads; nil for all.
     ///   - attemptsMax: The maximum number of times that `decision` runs.
-    ///   - decision: Reads views and returns the events to record. It must be quick and have no
-    ///     side effects.
+    ///   - decision: Reads views and returns the events to record. `decision` must be quick and
+    ///     have no side effects.
     /// - Returns: The recorded events; nil if there were none.
     ///
     /// Has the same costs and errors as `decide(_:key:attemptsMax:_:)`. Within this process,

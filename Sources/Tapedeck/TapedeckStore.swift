@@ -15,8 +15,8 @@ public import TapedeckVideo
 /// store.close()
 /// ```
 ///
-/// `StoreRemotes`, in the product `TapedeckConnectors`, syncs with remote systems. To use it, open
-/// the store with the projections of the connectors, too:
+/// `StoreRemotes`, in the product `TapedeckConnectors`, syncs with remote systems. To use
+/// `StoreRemotes`, open the store with the projections of the connectors, too:
 ///
 /// ```swift
 /// let store = try TapedeckStore.open(
@@ -181,8 +181,8 @@ public final class TapedeckStore: Sendable {
         return try await run { try projections.read(names, asOf: point, body) }
     }
 
-    /// Explains the state of a projection's key by the rule and the events that determine it; see
-    /// `ProjectionRunner.explain`.
+    /// Explains the state of a projection's key by the rule and the events that determine the
+    /// state; see `ProjectionRunner.explain`.
     ///
     /// - Parameters:
     ///   - projection: The name of the projection, such as `watch-later`.

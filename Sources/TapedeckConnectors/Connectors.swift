@@ -31,7 +31,7 @@ public enum Connectors {
         }
     }
 
-    /// Validates and normalizes the parts of a system to read; only TVmaze has parts: its
+    /// Validates and normalizes the parts to read from a system; only TVmaze has parts: its
     /// schedules.
     ///
     /// Throws `SyncError` with `.usage` for an unknown part, or if the system has no parts.

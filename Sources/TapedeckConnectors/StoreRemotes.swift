@@ -72,7 +72,7 @@ public struct StoreRemotes: Sendable {
     /// Connects the store to an account on a remote system, for all of the user's devices.
     ///
     /// A store holds one account per system. Adding the same name again changes the remote's
-    /// address and parts, which signs the user out; a new address also deletes this device's login.
+    /// address and parts and signs the user out; a new address also deletes this device's login.
     /// Throws `SyncError` with `.usage`, or with `.conditionFailed` if the store already has
     /// another remote of the same system, or a remote of another system with the same name.
     ///
@@ -440,7 +440,7 @@ public struct StoreRemotes: Sendable {
         try superseding(event, besides: deliveries)
     }
 
-    /// Returns the remotes that already show what follows automatically from an event.
+    /// Returns the remotes that already show the effect of the intents derived from an event.
     ///
     /// - Parameter deliveries: The deliveries of the event, from `deliveries(of:)`.
     @available(*, noasync)
@@ -536,7 +536,7 @@ public struct StoreRemotes: Sendable {
 
 /// The credentials of a login.
 ///
-/// They never appear in the log, in an error or on a command line.
+/// Credentials never appear in the log, in an error or on a command line.
 public struct RemoteCredentials: Sendable {
     let secrets: RemoteSecrets
 

@@ -8,7 +8,7 @@ internal import Synchronization
 /// was waiting for the lock of a removed file starts again with the file that is now at the path.
 package final class FileLock: Sendable {
     package enum Mode: Sendable {
-        /// In this mode, several holders share the lock.
+        /// Several holders can share the lock.
         case shared
         case alone
     }
@@ -55,8 +55,8 @@ package final class FileLock: Sendable {
 
     /// Waits for the lock, but no longer than `limit`.
     ///
-    /// - Parameter note: The activity of the new holder, such as "is restoring it". The error
-    ///   thrown to a waiter that times out includes it.
+    /// - Parameter note: The activity of the new holder, such as "is restoring it". If a waiter
+    ///   times out, its error includes this note.
     ///
     /// Throws `LMDBError`: the same errors as `take`, and `.busy` with the holder's activity.
     package static func wait(

@@ -48,7 +48,7 @@ package struct LMDBError: Error, CustomStringConvertible {
             detail: String(cString: mdb_strerror(number)))
     }
 
-    /// The amount of free space, in bytes, below which an I/O error counts as a full disk.
+    /// The amount of free space, in bytes, below which an I/O error is reported as a full disk.
     ///
     /// LMDB reports a short write on a full disk as EIO.
     static let diskFullFreeBytesMax: UInt64 = 4 << 20

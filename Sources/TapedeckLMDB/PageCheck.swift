@@ -14,8 +14,8 @@
 /// 5. The two meta pages belong to consecutive commits.
 ///
 /// If other processes write to the file, the result is reliable only while a read transaction of
-/// this process pins the pages. Without one, a problem counts only if there was no commit during
-/// the check.
+/// this process pins the pages. Without such a transaction, a problem is meaningful only if there
+/// was no commit during the check.
 package enum PageCheck {
     package enum Extent: Sendable {
         /// Checks all pages.
@@ -78,7 +78,7 @@ package enum PageCheck {
 
     /// Reads values until two consecutive readings are equal, and returns the last reading.
     ///
-    /// If values never return to an earlier state, each value stayed the same between these two
+    /// If no value ever returns to an earlier state, every value stayed the same between these two
     /// readings. All values were therefore current at the same instant.
     package static func settled<Value: Equatable, Failure: Error>(
         readingsMax: Int, _ read: () throws(LMDBError) -> [Result<Value, Failure>]
@@ -122,8 +122,8 @@ package enum PageCheck {
     private static func look(
         _ path: String, _ extent: Extent
     ) throws(LMDBError) -> (Report, commits: [UInt64?]) {
-        // Read the length after the meta pages. A commit in between can make the file longer than
-        // the meta pages state, but never shorter.
+        // Read the length after the meta pages. A commit between the two reads can make the file
+        // longer than the meta pages state, but never shorter.
         let metas = try PageFile(path).metas()
         let file = try PageFile(path)
         var report = Report()

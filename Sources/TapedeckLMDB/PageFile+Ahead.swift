@@ -5,8 +5,8 @@ internal import Foundation
 /// time than a few. Before a large file is walked, its branch pages are therefore requested one
 /// level at a time, for all tables at once, so that a tree with four levels costs only three waits.
 ///
-/// This code does not check pages. It follows page numbers from a damaged page as long as they are
-/// within the file; the walk checks them later.
+/// This code does not check pages. Page numbers in a damaged page are followed if they are within
+/// the file; the walk checks them later.
 extension PageFile {
     /// Prefetches all branch pages of the trees, and waits for all but the lowest level.
     func prefetchBranches(of trees: [Tree], pageSizeBytes: Int) throws(LMDBError) {

@@ -330,7 +330,7 @@ final class PageWalk {
             return report.add(
                 first, "it should be the first page of a long value of \(context.name)")
         }
-        // If a value is replaced by a shorter one, it keeps all of its pages.
+        // A value that replaced a longer one may still occupy all pages of the longer value.
         let count = UInt64(header.loadUnaligned(fromByteOffset: 12, as: UInt32.self))
         guard count >= needed else {
             return report.add(first, "it states \(count) pages, but its value needs \(needed)")
@@ -350,13 +350,14 @@ final class PageWalk {
         free(UnsafeRawBufferPointer(list), first)
     }
 
-    /// Reads a part of the free list: a count, followed by page numbers in descending order.
+    /// Reads an entry of the free list: a count, followed by page numbers in descending order.
     private func free(_ list: UnsafeRawBufferPointer, _ page: UInt64) {
         func word(_ index: Int) -> UInt64 {
             list.loadUnaligned(fromByteOffset: index * 8, as: UInt64.self)
         }
         guard list.count >= 8, word(0) <= UInt64(list.count / 8 - 1) else {
-            return report.add(page, "a part of the free list states more pages than it contains")
+            return report.add(
+                page, "the page count in an entry of the free list exceeds the size of the entry")
         }
         var former = UInt64.max
         for index in 0..<Int(word(0)) {

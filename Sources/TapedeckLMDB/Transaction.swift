@@ -2,8 +2,8 @@ internal import CLMDB
 
 /// The operations of both kinds of transactions.
 ///
-/// Returned buffers point into LMDB's own pages. They are valid until the transaction ends or, in a
-/// write transaction, until its next write.
+/// Returned buffers point into LMDB's own pages. A buffer is valid until the transaction ends or,
+/// in a write transaction, until the next write.
 package protocol Readable: ~Copyable {
     var handle: OpaquePointer { get }
     var path: String { get }
@@ -167,8 +167,8 @@ package struct WriteTransaction: ~Copyable, Writable {
         guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
     }
 
-    /// A reference to this transaction for objects that cannot hold a borrow, such as the items of
-    /// a key.
+    /// A reference to this transaction for objects that cannot hold a borrow, such as the object
+    /// that reads the items of a key.
     ///
     /// The holder must drop the alias before the transaction ends.
     package var alias: TransactionAlias { TransactionAlias(handle: handle, path: path) }

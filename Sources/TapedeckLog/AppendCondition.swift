@@ -3,8 +3,8 @@ public import TapedeckModel
 /// A guard on an append, which fails if the log contains a conflicting event.
 ///
 /// Conditions are checked against this store's log at the time of the commit, including events
-/// pulled from servers. They are not replicated, so each fold repeats the check. The design follows
-/// dynamic consistency boundaries (dcb.events).
+/// pulled from servers. Conditions are not replicated, so each fold repeats the check. The design
+/// follows dynamic consistency boundaries (dcb.events).
 public struct AppendCondition: Sendable {
     enum Kind: Sendable {
         case none(EventFilter, after: LogPosition)
@@ -17,8 +17,8 @@ public struct AppendCondition: Sendable {
     /// Fails if an event after `position` has all of `tags` and, if `types` is not empty, one of
     /// these types.
     ///
-    /// Without tags and types, any event after `position` matches. If there are few records after
-    /// the position, the cost is a read of each; otherwise it is an index look-up.
+    /// Without tags and types, any event after `position` matches. If few records follow the
+    /// position, each of them is read; otherwise, the index is used.
     public static func noEvent(
         with tags: [Tag], types: [EventType] = [], after position: LogPosition
     ) -> AppendCondition {

@@ -5,7 +5,8 @@ internal import TapedeckModel
 enum CompactionRow {
     /// The key of the row with the number of compactions.
     ///
-    /// With an origin's number appended, it is the key of the row with that origin's progress.
+    /// If an origin's number is appended, the result is the key of the row with that origin's
+    /// progress.
     private static let key = Array("b".utf8)
 
     private static func key(of origin: UInt32) -> [UInt8] {

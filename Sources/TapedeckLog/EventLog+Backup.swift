@@ -14,7 +14,7 @@ extension EventLog {
     /// Writes a compact copy of the current log to one file, while the store stays in use.
     ///
     /// The file appears under its name only when it is complete and on disk, and it replaces an
-    /// existing file. It contains only the log, from which projections are rebuilt.
+    /// existing file. The backup contains only the log, from which projections are rebuilt.
     ///
     /// The log is verified first, so that a good backup is never replaced by a backup of a damaged
     /// store.
@@ -84,8 +84,8 @@ extension EventLog {
     /// events.
     ///
     /// Throws `LogError`: `.storeExists`, `.notFound` (no such file), `.damaged` (the file is not a
-    /// complete backup), `.newerFormat`, `.diskFull`, `.accessDenied`. The directory is then left
-    /// unchanged.
+    /// complete backup), `.newerFormat`, `.diskFull`, `.accessDenied`. If an error is thrown, the
+    /// directory is left unchanged.
     @available(*, noasync)
     @discardableResult
     public static func restore(

@@ -77,7 +77,7 @@ extension EventLog {
         }
     }
 
-    /// Returns a new number for a views file, which no file has ever used.
+    /// Returns a new views-file number that no file has ever used.
     package func newViewsNumber() throws(LogError) -> UInt64 {
         try LogError.wrapping {
             try environment.write { transaction in

@@ -59,7 +59,7 @@ extension EventLog {
             guard state.hasOneHistory(of: ordinal) else { continue }
             var walk = BlockWalk(
                 ordinal: ordinal, origin: row.id, blockCount: blockCount,
-                // Readers at these positions check the checksum of the record there.
+                // Readers at these positions compare the checksums of the records there.
                 kept: [through.rawValue, delivered],
                 examined: try read { try CompactionRow.examined(of: ordinal, $0, self.tables) })
             let from = walk.examined
@@ -155,9 +155,10 @@ extension EventLog {
         let kept: [UInt64]
         /// The last sequence of the last examined block.
         var examined: UInt64
-        /// The position of the event with that sequence.
+        /// The position of the last examined event.
         var position: UInt64 = 0
-        /// The origin's hash chain up to that event; nil if it was not computed.
+        /// The origin's hash chain up to the last examined event; nil if the chain was not
+        /// computed.
         var chain: HashChain?
     }
 
@@ -315,7 +316,7 @@ extension EventLog {
             let type = try writer.typeOrdinal(.rangeCompacted, transaction)
             let catalogue = try IndexCatalogue(
                 decoding: try transaction.meta(self.tables, MetaKey.runs))
-            // If a fork was healed in the meantime, everything after it may have changed.
+            // If a fork was healed in the meantime, everything after the fork may have changed.
             guard writer.state.hasOneHistory(of: walk.ordinal) else { return ([], writer.state) }
             // Replace all runs or none, because an event may be superseded by another event that is
             // removed along with it.

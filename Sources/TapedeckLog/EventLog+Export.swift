@@ -13,7 +13,7 @@ public struct ExportSummary: Codable, Hashable, Sendable {
     public var origins: UInt64
     /// The size of the file, in bytes.
     public var bytes: UInt64
-    /// The SHA-256 digest of the file before its trailer, in hexadecimal.
+    /// The SHA-256 digest of everything in the file before its trailer, in hexadecimal.
     public var digest: String
 }
 

@@ -8,8 +8,8 @@ internal import TapedeckLMDB
 /// stores wins. The conflicting events of this store lose their ids: they are voided, and then
 /// reissued with `reissuedFrom` under an origin derived from the first of these events. No user
 /// action is lost, no event changes, and two stores with the same voided history reissue the same
-/// events. If a voided history comes back under its original ids, its events still count only once
-/// (`EventLog+Reissues`).
+/// events. If a voided history comes back under its original ids, each of its events is still used
+/// only once (`EventLog+Reissues`).
 extension EventLog {
     /// The maximum number of events to reissue.
     package static let reissuedEventsMax = 1 << 20
@@ -18,7 +18,8 @@ extension EventLog {
     /// on disk when this method returns.
     ///
     /// The rows of sync engines are removed, so that every server's log is read again from the
-    /// start. The servers' receipts for these ids were applied to events that no longer have them.
+    /// start. Receipts that servers sent for these ids were applied to the voided events, which
+    /// have lost these ids.
     ///
     /// - Returns: The number of reissued events; 0 if the event is not recorded here.
     ///
@@ -101,8 +102,8 @@ extension EventLog {
 
     /// Returns the origin for reissuing a history.
     ///
-    /// It is derived from the first event, so that every store with this history assigns the same
-    /// ids and no event counts twice.
+    /// The new origin is derived from the first event, so that every store with this history
+    /// assigns the same ids and no event is used twice.
     private static func heir(of first: EventEnvelope) -> OriginID {
         var canonical = CanonicalEvent()
         let proposed = ProposedEvent(reissuing: first)

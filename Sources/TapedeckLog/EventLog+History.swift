@@ -4,10 +4,10 @@ package import TapedeckLMDB
 /// # Distinguishing histories
 ///
 /// If a log file is restored to an earlier state in place and then continues, it has different
-/// events at positions that were used before. Its length does not reveal this. Data derived from a
-/// log is therefore stored with two values to compare with the log: the checksum of the last
-/// record, which takes one look-up to compare, and a mark of everything up to that record, which is
-/// compared only when the store is opened.
+/// events at positions that were used before. The log's length does not reveal the difference. Data
+/// derived from a log is therefore stored with two values to compare with the log: the checksum of
+/// the last record, which takes one look-up to compare, and a mark of everything up to that record,
+/// which is compared only when the store is opened.
 
 /// A digest of a log's contents up to a position.
 package struct HistoryMark: Hashable, Sendable {
@@ -48,8 +48,8 @@ package struct HistoryMark: Hashable, Sendable {
 }
 
 extension EventLog {
-    /// The maximum number of records to read backward to find the earlier positions of origins that
-    /// have later events.
+    /// The maximum number of records to read backward when searching for the last events of origins
+    /// before a position.
     ///
     /// Origins that are not found this way need a look-up.
     private static let recordsWalkedMax = 1_024
@@ -111,7 +111,7 @@ extension EventLog {
             guard let found = try transaction.get(tables.events, integer: last),
                 let record = RecordView(found)
             else {
-                throw LogError.damagedRecord(last, "it is not an event of \(row.id), as expected")
+                throw LogError.damagedRecord(last, "it should be an event of \(row.id)")
             }
             bytes.appendBigEndian(row.id.high)
             bytes.appendBigEndian(row.id.low)
@@ -135,8 +135,8 @@ extension EventLog {
         return crc32c(row, seed: crc32c(value))
     }
 
-    /// Returns each origin's last position up to the given position, if it is among the nearest
-    /// records.
+    /// Returns each origin's last position up to `position`; origins without an event among the
+    /// nearest records are left out.
     private func lastPositions(
         of origins: Set<UInt32>, near position: UInt64,
         _ transaction: borrowing some Readable & ~Copyable

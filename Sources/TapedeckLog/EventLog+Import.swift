@@ -20,9 +20,9 @@ public struct ImportSummary: Codable, Hashable, Sendable {
 /// an import is interrupted, a consistent first part of the file stays recorded; repeating the
 /// import continues from there.
 ///
-/// Events keep their ids, stamps, hash chains and receipts, and get new positions. They stay under
-/// their own origins, and this store's origin continues unchanged. Only effective stamps advance
-/// this store's clock.
+/// Events keep their ids, stamps, hash chains and receipts, and get new positions. Imported events
+/// stay under their own origins, and this store's origin continues unchanged. Only effective stamps
+/// advance this store's clock.
 extension EventLog {
     /// The numbers of events and bytes after which a group is committed.
     static let eventsPerImportGroupMax = 16_384

@@ -15,8 +15,9 @@ extension EventLog {
     /// Calls `body` with the record of each event in (`after`, `through`], in order, after checking
     /// its checksum.
     ///
-    /// The transaction is renewed every `recordsPerTransactionMax` records; compaction in between
-    /// can remove events. Throws `.damaged` with the position of the first damaged record.
+    /// The transaction is renewed every `recordsPerTransactionMax` records; between two
+    /// transactions, compaction can remove events. Throws `.damaged` with the position of the first
+    /// damaged record.
     @available(*, noasync)
     package func scan(
         after: UInt64, through: UInt64, _ body: (RecordView) throws -> Void
@@ -107,7 +108,8 @@ extension EventLog {
     private static func intactCount(_ entries: UnsafeBufferPointer<LeafEntry>) -> Int {
         var index = 0
         while index < entries.count, entries.count >= 3 {
-            // The last triple may include entries that were already checked.
+            // Entries are checked three at a time; the last three may include entries that were
+            // already checked.
             let from = min(index, entries.count - 3)
             guard
                 RecordView.areIntact(
@@ -223,9 +225,9 @@ extension EventLog {
         }
     }
 
-    /// Returns the position, or the position of the range stub that covers it.
+    /// Returns `position`, or the position of the range stub that covers `position`.
     ///
-    /// A reader that has reached the position has read up to the end of that record.
+    /// A reader that has reached `position` has read up to the end of the record there.
     package func endOfRecord(
         at position: UInt64, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt64 {
@@ -334,8 +336,8 @@ extension EventLog {
         return try position(of: id.sequence, ordinal, row, transaction)
     }
 
-    /// Returns the position of an origin's event, whose sequence must not exceed the last one in
-    /// the row.
+    /// Returns the position of an origin's event; `sequence` must not exceed the last sequence in
+    /// `row`.
     func position(
         of sequence: UInt64, _ ordinal: UInt32, _ row: OriginRow,
         _ transaction: borrowing some Readable & ~Copyable
@@ -376,7 +378,7 @@ extension EventLog {
     /// Calls `body` with the positions of a term after `after`, in ascending order, until it
     /// returns false.
     ///
-    /// This searches every run and then the tail. Different terms can have the same hash, so `body`
+    /// Every run is searched, and then the tail. Different terms can have the same hash, so `body`
     /// must check the event.
     func forEachPosition(
         of term: Term, _ transaction: borrowing some Readable & ~Copyable, after: UInt64,

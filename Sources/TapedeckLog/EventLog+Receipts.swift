@@ -75,8 +75,8 @@ extension EventLog {
         return changed
     }
 
-    /// Returns the position for the receipts of an event; nil if the event was compacted and is not
-    /// the last one of its range.
+    /// Returns the position of an event that can have receipts; nil if the event was compacted and
+    /// is not the last event of its range.
     func placeOfReceipts(
         of event: EventID, _ state: LogState, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt64? {
@@ -114,8 +114,8 @@ extension EventLog {
         }
     }
 
-    /// Returns whether a lineage's receipt with this server position belongs to this event, or to a
-    /// later event that the same range stub may cover.
+    /// Returns whether this event, or a later event that the same range stub may cover, has a
+    /// receipt from `lineage` with the server position `position`.
     @available(*, noasync)
     package func isCovered(
         _ event: EventID, _ lineage: LineageID, by position: UInt64

@@ -6,12 +6,12 @@ internal import TapedeckLMDB
 /// If a history loses its ids, each of its events is written again under another id
 /// (`EventLog+Heal`). The new event is called a *reissue*. The original history can come back if a
 /// device that does not know of the loss pushes it to a server that was wiped. Two histories that
-/// fork at different events can also both contain reissues of the same event. Events with the same
-/// content count only once: if the original event is recorded, it counts; otherwise the reissue
-/// with the lowest id counts. This depends only on the events, so all devices with the same events
-/// agree.
+/// fork at different events can also both contain reissues of the same event. Only one of several
+/// events with the same content is used: the original event if it is recorded, otherwise the
+/// reissue with the lowest id. The other reissues are refused. The choice depends only on the
+/// events, so all devices with the same events agree.
 extension EventLog {
-    /// Finishes a write by writing the rows of the origins and updating which reissues count.
+    /// Finishes a write by writing the rows of the origins and updating which reissues are refused.
     ///
     /// - Parameter others: Additional events whose reissues are affected.
     func finish(
@@ -24,7 +24,7 @@ extension EventLog {
         return after
     }
 
-    /// Updates which reissues of the given events count.
+    /// Updates which reissues of the given events are refused.
     ///
     /// - Parameters:
     ///   - sources: The ids of the original events.
@@ -70,7 +70,8 @@ extension EventLog {
         return standing
     }
 
-    /// Returns whether another event with the content of a reissue counts instead of the reissue.
+    /// Returns whether a reissue is refused because another event with the same content is used
+    /// instead.
     private func isSaidElsewhere(
         _ record: RecordView, as id: EventID, _ state: LogState,
         _ transaction: borrowing some Readable & ~Copyable

@@ -2,11 +2,11 @@
 
 /// An event read in place from the log, with its checksum verified and its payload not decoded.
 ///
-/// It is valid only inside the closure of `EventLog.scan`.
+/// A scanned event is valid only inside the closure of `EventLog.scan`.
 public struct ScannedEvent: ~Copyable, ~Escapable {
     private let record: RecordView
-    // These point into arrays held by the scan, because reference counting per event would be
-    // expensive.
+    // Both buffers point into arrays that the scan holds, because reference counting per event
+    // would be expensive.
     private let origins: UnsafeBufferPointer<OriginID>
     private let types: UnsafeBufferPointer<EventType>
 
@@ -42,7 +42,7 @@ public struct ScannedEvent: ~Copyable, ~Escapable {
 extension EventLog {
     /// Calls `body` with each event after `position`, in log order, without copying anything.
     ///
-    /// This is the fastest way to read a whole log: about ten million events of 200 bytes per
+    /// Scanning is the fastest way to read a whole log: about ten million events of 200 bytes per
     /// second on one thread. Every checksum is verified. Events appended during the scan are not
     /// included.
     ///

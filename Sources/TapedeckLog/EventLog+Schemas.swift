@@ -14,8 +14,8 @@ extension EventLog {
     /// Returns the number of events of each type and schema version, ordered by type, then by
     /// version.
     ///
-    /// Use it to find the events that a program cannot read. The cost is a read of the whole log.
-    /// Throws `LogError`: `.damaged`, `.closed`.
+    /// The result shows whether a log contains events that a program cannot read. The cost is a
+    /// read of the whole log. Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     public func schemaCounts() throws(LogError) -> [SchemaCount] {
         settleBuffered()

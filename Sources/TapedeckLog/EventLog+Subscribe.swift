@@ -23,9 +23,9 @@ public struct SubscriptionStatus: Hashable, Sendable {
 ///
 /// The progress of a subscription is stored in its own small file (`SlotFile`) instead of in the
 /// log. In the log, each acknowledgement would be a commit that waits for the disk and holds the
-/// writer's lock. In the file, it is a single write, which survives the end of the process. A power
-/// failure may undo the acknowledgements of the last second, and their events are then delivered
-/// again.
+/// writer's lock. In the file, an acknowledgement is a single write, which survives the end of the
+/// process. A power failure may undo the acknowledgements of the last second, and their events are
+/// then delivered again.
 extension EventLog {
     /// The maximum length of a subscription's name, in bytes.
     public static let subscriptionNameCountMax = 64

@@ -7,9 +7,9 @@ internal import TapedeckModel
 /// log's metadata; the index tables; every event up to the same commit; the index compared with the
 /// events; receipts and the rows derived from them.
 ///
-/// A read transaction keeps the file from reusing free pages, so each one lasts only for a slice.
-/// This does not affect the result: records never change, and a run of the index does not change
-/// until a merge replaces it, in which case the index is read again from the start.
+/// A read transaction keeps the file from reusing free pages, so each transaction lasts only for a
+/// slice. Short transactions do not affect the result: records never change, and a run of the index
+/// does not change until a merge replaces it. The index is then read again from the start.
 ///
 /// Memory use is bounded: the index is compared by sums over buckets of terms, and only buckets
 /// that differ are compared term by term.

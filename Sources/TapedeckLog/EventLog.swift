@@ -6,12 +6,12 @@ internal import Synchronization
 /// The append-only log of a store, from which all other state is derived.
 ///
 /// Invariants:
-/// 1. Positions start at 1 and have no gaps; the same is true of the sequences of each origin. Both
-///    are assigned inside the committing transaction. Range stubs fill the gaps left by compacted
-///    events.
+/// 1. Positions start at 1 and have no gaps; the same is true of the sequences of each origin.
+///    Positions and sequences are assigned inside the committing transaction. Range stubs fill the
+///    gaps left by compacted events.
 /// 2. The events of an origin are stored in the order of their sequences.
-/// 3. A recorded event never changes. Its record has a CRC-32C of all its bytes, and the last
-///    record of each origin in a commit has that origin's hash chain.
+/// 3. A recorded event never changes. The record of an event has a CRC-32C of all its bytes, and
+///    the last record of each origin in a commit has that origin's hash chain.
 /// 4. Events acknowledged by `append` are on disk.
 /// 5. Indexes may lag behind the log (`IndexCatalogue`); readers of an index also search the events
 ///    that it does not cover yet.
@@ -100,7 +100,7 @@ public final class EventLog: Sendable {
     /// Creates a new store in `directory` and opens it.
     ///
     /// The store is created completely or not at all, even if the process is killed or the power
-    /// fails. If several processes create a store there at once, only one succeeds.
+    /// fails. If several processes create a store in `directory` at once, only one succeeds.
     ///
     /// Throws `LogError`: `.storeExists` if there is a store already, `.busy` if another process
     /// has been creating or erasing a store there for a minute, and the errors that opening a store
@@ -215,7 +215,7 @@ public final class EventLog: Sendable {
 
     /// Returns the last position in the file, including events from other processes.
     ///
-    /// This takes about a microsecond.
+    /// The call takes about a microsecond.
     public func currentHead() throws(LogError) -> LogPosition {
         try read { transaction in LogPosition(rawValue: try self.lastPosition(transaction)) }
     }
@@ -237,8 +237,8 @@ public final class EventLog: Sendable {
     /// Reads `meta` again if another process has added events.
     func refreshState() throws(LogError) { try readRefreshed { _ in } }
 
-    /// Runs `body` in a read transaction, after reading `meta` again in it if the state in memory
-    /// is from another commit.
+    /// Runs `body` in a read transaction; first reads `meta` again in that transaction if the state
+    /// in memory is from another commit.
     ///
     /// Every event in the transaction therefore has a known origin and type. A separate call of
     /// `refreshState()` does not guarantee this, because another commit may come in between.
@@ -284,7 +284,7 @@ public final class EventLog: Sendable {
 
     /// The number of dead processes' readers that have been cleared since the log was opened.
     ///
-    /// Such a reader keeps the file from reusing its free pages.
+    /// A dead process's reader keeps the file from reusing free pages.
     public var staleReadersCleared: Int { environment.staleReadersCleared }
 
     /// The number of bytes of the log file in use.
@@ -367,7 +367,7 @@ struct StoreIdentity {
         let (known, isSettled) = try environment.read { try settled($0) }
         if isSettled { return known }
         return try environment.write { transaction in
-            // Another process may have done this in the meantime.
+            // Another process may have assigned the new origin in the meantime.
             let (known, isSettled) = try settled(transaction)
             if isSettled { return known }
             let identity = StoreIdentity(store: known.store, origin: options.randomID())
@@ -434,8 +434,8 @@ struct StoreIdentity {
     /// Makes the next opening assign a new origin, regardless of the location, and returns the
     /// store's id and format.
     ///
-    /// This is necessary because a copy of a log may happen to get the same file number as the
-    /// original.
+    /// The new origin is necessary because a copy of a log may happen to get the same file number
+    /// as the original.
     static func forgetPlace(
         _ transaction: borrowing WriteTransaction, _ tables: LogTables
     ) throws -> (store: OriginID, format: Int) {

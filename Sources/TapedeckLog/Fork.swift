@@ -4,7 +4,7 @@ internal import TapedeckLMDB
 /// A range of an origin's events that were voided in favour of another history, stored as a row of
 /// `meta`.
 ///
-/// The records stay in place but do not count. Their sequences are free for the winning history,
+/// The records stay in place but are refused. Their sequences are free for the winning history,
 /// whose events come after `lastPosition`.
 struct Fork: Hashable {
     /// The log's number for the origin.

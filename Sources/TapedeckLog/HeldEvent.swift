@@ -1,10 +1,11 @@
 internal import Foundation
 @_spi(Core) package import TapedeckModel
 
-/// An event that a later one may replace before it is recorded; `event` is nil if there is none.
+/// An event that is not recorded yet, because a later event may replace it; `event` is nil if no
+/// event is held.
 ///
-/// It is stored in its own small file (`schema/storage/v1.md`), so that it survives the end of the
-/// process. A write costs microseconds and does not wait for the disk.
+/// A held event is stored in its own small file (`schema/storage/v1.md`), so that it survives the
+/// end of the process. A write costs microseconds and does not wait for the disk.
 package struct HeldEvent: SlotContent {
     package var event: ProposedEvent?
 

@@ -2,8 +2,9 @@ internal import TapedeckModel
 
 /// The first pass over an export, before any of it is recorded.
 ///
-/// It ensures that the file is complete, that each event is well-formed and follows the previous
-/// event of its origin, and that events already recorded are the same in the file and in the log.
+/// This pass ensures that the file is complete, that each event is well-formed and follows the
+/// previous event of its origin, and that events already recorded are the same in the file and in
+/// the log.
 struct ImportCheck {
     let log: EventLog
     let path: String

@@ -8,8 +8,8 @@ struct ImportGroup {
     ///
     /// Advancing the clock ensures that new events sort after the imported ones even if the clocks
     /// differ slightly. The store's clock never goes back, so a stamp that is wrong by more than a
-    /// day (such as from a clock set to 2040) must not advance it. Events with such a stamp keep
-    /// it.
+    /// day (such as from a clock set to 2040) must not advance it. The imported event keeps such a
+    /// stamp.
     static let driftMillisecondsMax: UInt64 = 86_400_000
 
     let log: EventLog
@@ -28,7 +28,7 @@ struct ImportGroup {
 
     /// Records the events and receipts that are not recorded yet.
     ///
-    /// This can run again in another transaction.
+    /// The method can run again in another transaction.
     func record(_ transaction: borrowing WriteTransaction) throws -> Outcome {
         let started = try log.state(in: transaction)
         // Look-ups must also know about any origin that another process has recorded since the
@@ -75,8 +75,8 @@ struct ImportGroup {
                 let said = block.receipts(of: id, at: index)
                 index += 1
                 guard id.sequence > last else {
-                    // Another process recorded the sequences above the compared ones in the
-                    // meantime.
+                    // In the meantime, another process recorded the sequences after the compared
+                    // ones.
                     guard !said.isEmpty || id.sequence > compared[id.origin] ?? 0 else { return }
                     let entry = try entry(bytes, in: block)
                     try known.check(entry, ordinal: ordinal, started, transaction)

@@ -104,7 +104,7 @@ struct KnownEvents {
         }
         let record = try log.record(bytes, at: position)
         guard record.origin == ordinal, record.holds(id.sequence) else {
-            throw LogError.damagedRecord(position, "it is not event \(id), as expected")
+            throw LogError.damagedRecord(position, "it should be event \(id)")
         }
         return record
     }

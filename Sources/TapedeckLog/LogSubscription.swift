@@ -6,7 +6,7 @@ package import TapedeckModel
 ///
 /// Invariants:
 /// 1. Everything up to the stored position was acknowledged or does not match the filter. A loop
-///    starts after it, so an event that was not acknowledged is delivered again.
+///    starts after that position, so an event that was not acknowledged is delivered again.
 /// 2. Positions have no gaps and are assigned in the committing transaction, so a reader at a
 ///    position has seen every event up to it.
 /// 3. Acknowledged positions are checked against the log before every page. If the log was restored
@@ -243,7 +243,8 @@ package final class LogSubscription: @unchecked Sendable {
         }
     }
 
-    /// Records a range without matching events, which is acknowledged once everything before it is.
+    /// Records a range without matching events, which is acknowledged once everything before the
+    /// range has been acknowledged.
     private func note(_ page: EventPage, from: Place, to: Place) {
         let last = page.events.last?.position.rawValue
         if last == nil, let silence, silence.to == from {
@@ -330,7 +331,7 @@ package final class LogSubscription: @unchecked Sendable {
     }
 
     private func putOnDisk() {
-        // If this fails, the next acknowledgement reports the error. Until then, events may be
+        // If a write fails, the next acknowledgement reports the error. Until then, events may be
         // delivered again.
         if isUnwritten { try? write() }
         guard isUnsynced, (try? file?.synchronize()) != nil else { return }

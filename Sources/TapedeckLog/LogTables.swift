@@ -7,12 +7,12 @@ struct LogTables {
     let events: Table
     /// The small metadata: origins, types, closed segments, index runs, the catalogue of views.
     let meta: Table
-    /// The remaining positions of an index entry, as differences, by (run, term, first position).
+    /// The index entries by (run, term, first position), each with its remaining positions as
+    /// differences.
     let index: Table
     /// The receipts by (origin, sequence, lineage).
     let receipts: Table
-    /// The effective stamp, if it is not the event's own, and whether the event was refused, by
-    /// position.
+    /// The overrides by position: the effective stamp, and whether the event was refused.
     let overrides: Table
     /// The position whose override changed, by the number of the change.
     let changes: Table
@@ -78,7 +78,7 @@ struct OriginRow {
     var lastPosition: UInt64 = 0
     /// The open segment.
     var segment = Segment()
-    /// The store's clock after the last commit; set only for its own origin.
+    /// The store's clock after the last commit; set only in the row of the store's own origin.
     var clock: Stamp = .zero
 
     func encoded() -> [UInt8] {

@@ -4,9 +4,9 @@ internal import TapedeckModel
 
 /// Creates a store completely or not at all, even if it is interrupted.
 ///
-/// The store is built in a temporary folder inside its directory, called the part. Then its files
-/// are moved into place: the log first, then the marker, which completes the store. The next
-/// process finishes or removes an interrupted attempt, so at every moment there is either a
+/// The store is built in a temporary folder inside its directory, called the part. Then the files
+/// of the part are moved into place: the log first, then the marker, which completes the store. The
+/// next process finishes or removes an interrupted attempt, so at every moment there is either a
 /// complete store or none. Other processes wait in the meantime, because the opening lock is held
 /// exclusively from beginning to end.
 ///
@@ -72,8 +72,8 @@ final class NewStore {
         // Another process may have created a store first.
         guard !place.exists else { throw place.isThere }
         try finishErasing()
-        // This comes first, so that the durability of recorded events never depends on which
-        // process created the store.
+        // The folders above the store are synced first, so that the durability of recorded events
+        // never depends on which process created the store.
         try LogError.wrapping { try Folder.synchronizeAbove(place.path, made: made) }
         let begun = try contents()
         try finishEarlier(begun)
@@ -209,7 +209,7 @@ final class NewStore {
             try? DurableFile.synchronize(place.path)
             unlink(place.erasing)
         }
-        // The part is removed after the log, because the part identifies a log that remains, so
+        // The part is removed after the log. If the log remains, the part still identifies it, so
         // that the next process can finish the store.
         removePart()
         guard !place.exists else { return lock.release() }

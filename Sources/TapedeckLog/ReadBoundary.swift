@@ -28,18 +28,19 @@ package struct ReadBoundary: Hashable, Sendable {
 }
 
 extension AppendCondition {
-    /// Fails if an event or receipt that could change the result has been recorded since.
+    /// Fails if an event or receipt that could change the result has been recorded since the
+    /// boundary was read.
     package static func unchanged(_ boundary: ReadBoundary) -> AppendCondition {
         AppendCondition(kind: .unchanged(boundary))
     }
 }
 
 extension EventLog {
-    /// The maximum number of receipt changes to check individually; a larger number counts as a
+    /// The maximum number of receipt changes to check individually; a larger number is treated as a
     /// conflict.
     private static let changesReadMax = 1_024
 
-    /// Returns the reason why a boundary no longer holds, or nil if it does.
+    /// Returns the reason why a boundary is no longer valid; nil if it is still valid.
     func conflict(
         with boundary: ReadBoundary, _ transaction: borrowing some Readable & ~Copyable,
         _ state: LogState, behind accepted: [ProposedEvent]

@@ -6,7 +6,7 @@ package struct StampOverride: Hashable, Sendable {
     package var position: UInt64
     /// The stamp that replaces the event's own stamp.
     package var effectiveStamp: Stamp
-    /// Whether the event is refused, so that it does not count.
+    /// Whether the event is refused, so that projections ignore it.
     package var isRefused: Bool
     /// The number of the last change to this row; every change to any row gets a higher number, so
     /// that readers can ask for new changes.

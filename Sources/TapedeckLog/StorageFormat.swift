@@ -40,8 +40,8 @@ extension EventLog {
     /// store.
     func raiseFormat(_ transaction: borrowing WriteTransaction) throws {
         guard try StorageFormat.read(transaction, tables) < StoreDirectory.format else { return }
-        // The marker is written first, because older programs check only it. If the transaction
-        // then fails, older programs refuse a store that they could have read.
+        // The marker is written first, because older programs check only the marker. If the
+        // transaction then fails, older programs refuse a store that they could have read.
         try directory.writeMarker(store: storeID.description, format: StoreDirectory.format)
         try StorageFormat.set(StoreDirectory.format, transaction, tables)
     }

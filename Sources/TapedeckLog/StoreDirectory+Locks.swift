@@ -4,9 +4,9 @@ internal import TapedeckModel
 
 /// The opening lock keeps the log's file in place.
 ///
-/// It is shared by processes that open the store, and held exclusively to create, restore, erase or
-/// shrink it. LMDB's own locks are not sufficient: a process waiting for them has already opened
-/// the lock file of the old log.
+/// Processes share the lock to open the store, and hold the lock exclusively to create, restore,
+/// erase or shrink the store. LMDB's own locks are not sufficient: a process waiting for them has
+/// already opened the lock file of the old log.
 extension StoreDirectory {
     /// The maximum number of times that the directory may disappear while waiting for its lock.
     private static let triesMax = 8
@@ -40,8 +40,8 @@ extension StoreDirectory {
 
     /// Waits until no process is creating or moving the store, and locks it for opening.
     ///
-    /// Returns nil if there is no store, or if the store is being opened read-only and the lock
-    /// cannot be created; in that case, other processes cannot replace the file either.
+    /// Returns nil if there is no store. Also returns nil if the store is being opened read-only
+    /// and the lock cannot be created, because other processes then cannot replace the log.
     func lockForOpening(isReadOnly: Bool) throws(LogError) -> FileLock? {
         var creates = false
         while true {

@@ -185,7 +185,8 @@ package struct StoreDirectory: Sendable {
         }
     }
 
-    /// Writes the marker completely or not at all, which makes the directory a store.
+    /// Writes the marker, which makes the directory a store; the marker is written completely or
+    /// not at all.
     package func writeMarker(store: String, format: Int) throws(LogError) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys]

@@ -16,9 +16,9 @@ struct SubscriptionMark: Hashable {
 ///
 /// A log that was restored to an earlier state has different events after some unknown position.
 /// Earlier marks are therefore kept, but fewer of them the older they are. A mark is dropped once
-/// the next older mark is at most `ratioMax` times as far from the newest mark as the next newer
-/// one. Delivery restarts at the newest mark that is still valid, which is thus at most `ratioMax`
-/// times as far back as necessary.
+/// its two neighbours are close together: the older one is at most `ratioMax` times as far from the
+/// newest mark as the newer one. Delivery restarts at the newest mark that is still valid, which is
+/// thus at most `ratioMax` times as far back as necessary.
 struct SubscriptionMarks: Hashable {
     /// The maximum number of marks, which is enough for 2^46 events.
     ///

@@ -57,10 +57,10 @@ extension EventLog {
     }
 }
 
-/// A counter that advances whenever receipts arrive that a server may lack: through an import, or
-/// from another server.
+/// A counter that advances whenever an import or another server adds receipts that some server may
+/// lack.
 ///
-/// A server that was last sent receipts before the counter advanced lacks some receipts.
+/// If a server was last sent receipts before the counter advanced, it lacks some receipts.
 package enum ReceiptRounds {
     private static let name = "receipts"
 

@@ -4,7 +4,7 @@ internal import TapedeckLMDB
 
 /// An in-memory index of the events that are not in the index tables yet.
 ///
-/// It is built by reading the log when a term is first looked up, and later look-ups extend it.
+/// The index is built from the log when a term is first looked up, and later look-ups extend it.
 /// Appends do not update it, so it does not matter which process recorded an event.
 final class TailIndex: @unchecked Sendable {
     // All guarded by `lock`.

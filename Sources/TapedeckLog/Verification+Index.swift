@@ -135,8 +135,8 @@ extension Verification {
                 guard position > max(walk.former.position, run.lower), position <= run.upper else {
                     report.add(
                         .index, position: position,
-                        "run \(run.number) of the index lists it out of order, or outside the range"
-                            + " \(run.lower + 1) to \(run.upper) that it covers")
+                        "run \(run.number) of the index lists the event out of order, or outside the"
+                            + " run's range \(run.lower + 1) to \(run.upper)")
                     break
                 }
                 walk.former.position = position

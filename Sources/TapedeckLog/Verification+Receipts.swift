@@ -164,7 +164,7 @@ extension Verification {
         }
         if state.isForked(record) {
             if !row.isRefused {
-                report.add(.override, position: row.position, "it was voided, but still counts")
+                report.add(.override, position: row.position, "it was voided, but is not refused")
             }
             return
         }

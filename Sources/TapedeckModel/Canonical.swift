@@ -2,7 +2,7 @@ internal import Crypto
 
 /// The bytes that the hash of an event covers: all parts that are the same in every store.
 ///
-/// They exclude positions and the numbers that a store assigns to origins and types. A sealed
+/// Positions, and the numbers that a store assigns to origins and types, are excluded. A sealed
 /// payload is hashed in its encrypted form, so a chain can still be verified after the encryption
 /// key is erased.
 package struct CanonicalEvent {
@@ -52,7 +52,7 @@ package struct CanonicalEvent {
 
 /// The hash chain of one origin: each link covers the previous link and one event.
 package struct HashChain: Hashable, Sendable {
-    // Stored as four words in memory order, which avoids an allocation per event.
+    // The chain is stored as four words in memory order, which avoids an allocation per event.
     private var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
 
     /// Creates the chain before the first event; it is all zeros.

@@ -21,7 +21,7 @@ package func crc32c(_ bytes: UnsafeRawBufferPointer, seed: UInt32 = 0) -> UInt32
 
 /// Returns a 64-bit hash for table keys that is the same on every machine and in every version.
 ///
-/// It is FNV-1a over little-endian 64-bit words (the last word is padded with zeros) with the
+/// The hash is FNV-1a over little-endian 64-bit words (the last word is padded with zeros) with the
 /// length mixed in, followed by MurmurHash3's finalizer. The hash does not resist deliberate
 /// collisions, so a lookup by hash must also compare the bytes.
 package func stableHash(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {

@@ -2,8 +2,9 @@ internal import Foundation
 
 /// Descriptions of errors that may come from other libraries.
 ///
-/// They never include the contents of such an error. Errors from other libraries may repeat invalid
-/// values, such as tokens, and a description may be stored and shown to other people.
+/// The descriptions never include the contents of an error from another library. Errors from other
+/// libraries may repeat invalid values, such as tokens, and a description may be stored and shown
+/// to other people.
 package enum ForeignError {
     /// Returns the full description of a `CodedError`, or the type and number of any other error.
     package static func description(_ error: any Error) -> String {

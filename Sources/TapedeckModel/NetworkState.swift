@@ -1,8 +1,8 @@
-/// The state of the network as reported by the app; Tapedeck does not detect it.
+/// The state of the network as reported by the app; Tapedeck itself does not detect the state.
 ///
 /// Events can be appended in every state; they are synced and delivered unless the network is
-/// `offline`. Media (videos and pictures) wait while the network is `metered`, and the reason that
-/// they report is `metered`.
+/// `offline`. Media (videos and pictures) wait while the network is `metered`, and report `metered`
+/// as the reason.
 public enum NetworkState: String, Sendable, CaseIterable {
     /// An unmetered network.
     case online

@@ -153,8 +153,8 @@ public struct FoldOrder: Hashable, Comparable, Sendable {
     package static let encodedCount = 33
 
     package func append(to bytes: inout [UInt8]) {
-        // A single append is faster, which matters because folds write a place with nearly every
-        // item.
+        // Appending all bytes at once is faster than appending each part, which matters because
+        // folds write a place with nearly every item.
         withUnsafeTemporaryAllocation(byteCount: FoldOrder.encodedCount, alignment: 1) { buffer in
             buffer[0] = rank
             buffer.storeBytes(of: first.bigEndian, toByteOffset: 1, as: UInt64.self)

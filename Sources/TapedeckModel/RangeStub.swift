@@ -1,8 +1,9 @@
 /// The replacement for adjacent events of one origin that compaction removed.
 ///
 /// A stub keeps the ids of the removed events and the origin's hash chain before and after them. In
-/// exports and messages, its canonical bytes replace those of the events; `schema/storage/v1.md`
-/// specifies the format. The id of a stub is the id of the last removed event.
+/// exports and messages, the canonical bytes of a stub replace those of the events;
+/// `schema/storage/v1.md` specifies the format. The id of a stub is the id of the last removed
+/// event.
 package struct RangeStub: Hashable, Sendable {
     package let origin: OriginID
     /// The sequences of the replaced events.

@@ -1,7 +1,7 @@
 /// The id of one continuous history of a sync server's log.
 ///
-/// It is created with the server's storage, and replaced if the storage is erased or restored, so
-/// that devices notice the loss and upload the lost events.
+/// A lineage id is created with the server's storage, and replaced if the storage is erased or
+/// restored, so that devices notice the loss and upload the lost events.
 public struct LineageID: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The first eight bytes, big-endian.
     public let high: UInt64
@@ -38,8 +38,8 @@ public struct LineageID: Hashable, Comparable, Sendable, CustomStringConvertible
 ///
 /// Receipts let devices with different clocks agree on times. The **effective stamp** of an event
 /// is the earlier of its own stamp and the time at which a server received it. If an event has
-/// several receipts, **the first one counts**, ordered by `receivedAt`, then by lineage; it also
-/// determines whether the event is refused. The result therefore depends only on the set of
+/// several receipts, ordered by `receivedAt` and then by lineage, **only the first one is used**;
+/// it also determines whether the event is refused. The result therefore depends only on the set of
 /// receipts, not on the order in which they arrive.
 public struct Receipt: Hashable, Sendable {
     /// The server's decision about an event.

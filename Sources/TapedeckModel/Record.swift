@@ -28,7 +28,7 @@ internal import CISAL
         @inlinable public static var correlation: Flags { Flags(rawValue: 8) }
         /// The event was reissued; the record contains its original id.
         @inlinable public static var reissued: Flags { Flags(rawValue: 16) }
-        /// The record is the last one of its origin in a commit and contains the hash chain.
+        /// The record is its origin's last record in a commit and contains the hash chain.
         @inlinable public static var chain: Flags { Flags(rawValue: 32) }
         /// The caller specified the stamp, which is unrelated to the store's clock.
         @inlinable public static var stampGiven: Flags { Flags(rawValue: 64) }

@@ -1,6 +1,6 @@
 /// A table value that ends with a CRC-32C of its key and its other bytes.
 ///
-/// Records contain their own checksum; small rows do not. These rows determine which events are
+/// Records contain their own checksum; small rows do not. Small rows determine which events are
 /// found and which origin they belong to, so a flipped bit in a row must cause an error rather than
 /// a wrong result.
 package enum SealedValue {

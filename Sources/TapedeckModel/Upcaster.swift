@@ -1,7 +1,7 @@
 /// A function that converts a payload from one schema version to the next.
 ///
 /// An upcaster must be pure: equal payloads give equal results, on every device and in every
-/// version of the program. It throws if the payload cannot be converted.
+/// version of the program. An upcaster throws if the payload cannot be converted.
 public typealias Upcaster = @Sendable (_ payload: [UInt8]) throws -> [UInt8]
 
 extension Event {

@@ -12,8 +12,9 @@
 /// }
 /// ```
 ///
-/// The iteration never traps: if a message is truncated or nested incorrectly, it ends and
-/// `isMalformed` is true. The encoding is specified at protobuf.dev/programming-guides/encoding.
+/// The iteration never traps: if a message is truncated or nested incorrectly, the iteration ends
+/// and `isMalformed` is true. The encoding is specified at
+/// protobuf.dev/programming-guides/encoding.
 public struct WireFields: ~Escapable, ~Copyable {
     @usableFromInline let bytes: RawSpan
     @usableFromInline var offset = 0
@@ -43,7 +44,7 @@ public struct WireFields: ~Escapable, ~Copyable {
         guard offset < end else { return nil }
         guard let key = varint(), key >> 3 > 0, key >> 3 <= UInt64(Int32.max) else { return fail() }
         let number = Int(key >> 3)
-        // The two most common types are handled first, because a jump table costs more than
+        // The two most common wire types are handled first, because a jump table costs more than
         // decoding most fields.
         let type = key & 7
         if type == 2 {
@@ -139,13 +140,13 @@ public struct WireFields: ~Escapable, ~Copyable {
 public struct WireField: Sendable {
     /// The wire type of a field.
     public enum Kind: Sendable {
-        /// A varint: integers, booleans, enums.
+        /// A varint, used for integers, Booleans and enums.
         case varint
-        /// Eight bytes: double, fixed64.
+        /// Eight bytes, used for `double` and `fixed64`.
         case fixed64
-        /// A length, then bytes: strings, messages, packed numbers.
+        /// A length, then bytes; used for strings, messages and packed numbers.
         case bytes
-        /// Four bytes: float, fixed32.
+        /// Four bytes, used for `float` and `fixed32`.
         case fixed32
     }
 

@@ -5,18 +5,18 @@ internal import TapedeckModel
 
 /// Folds the events after a checkpoint into live tables, one batch at a time.
 ///
-/// `FoldBatch` copies events from the log and groups them by key. `LiveFolder` folds them into the
-/// stored state of each key without writing. The changes and the checkpoints are then written,
-/// table by table in key order.
+/// `FoldBatch` copies events from the log and groups them by key. `LiveFolder` folds the events
+/// into the stored state of each key without writing. The changes and the checkpoints are then
+/// written, table by table in key order.
 ///
-/// - A small batch is folded while holding the write transaction of the views file, so other
-///   processes wait instead of folding the same events.
+/// - A small batch is folded inside the write transaction of the views file, so other processes
+///   wait instead of folding the same events.
 /// - A large batch is folded before the write, in parallel parts that read the same commit, so the
 ///   write transaction stays short. The changes are written only if there was no other commit in
 ///   between.
 ///
-/// If another process commits during a large fold, the batch is folded again while holding the
-/// write transaction, so that no other process can interfere.
+/// If another process commits during a large fold, the batch is folded again inside the write
+/// transaction, so that no other process can interfere.
 struct CatchUp {
     /// The minimum number of entries per part; for fewer entries, waking a thread would cost more
     /// than it saves.
@@ -34,7 +34,7 @@ struct CatchUp {
     /// - Parameters:
     ///   - commit: The number of a commit at which all drivers are at `checkpoint`.
     ///   - mark: Called before anything is written, to record that the file is being written to.
-    /// - Returns: Whether the batch was written; false if another process has folded in the
+    /// - Returns: Whether the batch was written; false if another process has folded events in the
     ///   meantime.
     func run(
         _ batch: FoldBatch, from checkpoint: ProjectionCheckpoint, behind commit: Int,
@@ -89,7 +89,7 @@ struct CatchUp {
 
     /// Returns the changed rows of a projection in sorted order.
     ///
-    /// They have to be sorted here because, unlike the changes to other tables, they do not arrive
+    /// Rows have to be sorted here because, unlike the changes to other tables, rows do not arrive
     /// in key order.
     private static func rows(of driver: Int, in parts: [LiveChanges]) -> TableChanges? {
         let found = parts.compactMap { $0.projections[driver]?.rows }.filter { !$0.isEmpty }

@@ -11,7 +11,7 @@
 /// 2. Removing any other single event does not change the result.
 /// 3. Removing all lost events together does not change the result.
 struct Counterfactuals {
-    /// The maximum number of pairs of events that are tested for whether one can replace the other.
+    /// The maximum number of tests; each tests whether one event can replace another.
     ///
     /// Candidates that are not tested stay `lost`; the guarantees still hold for them.
     static let standInsTriedMax = 1_000
@@ -19,13 +19,13 @@ struct Counterfactuals {
     private let folder: KeyFolder
     private let key: Tag
     private let driver: Int
-    /// All events that count, in canonical order.
+    /// All events that are folded into the key, in canonical order.
     private let events: [EventReference]
     /// The indexes of the examined events.
     let examined: Range<Int>
-    /// The key folded from the events before `examined`.
+    /// The result of folding the events before `examined`.
     private let base: FoldedKey
-    /// The key folded from all events.
+    /// The result of folding all events.
     private(set) var actual: FoldedKey
 
     init(
@@ -88,8 +88,8 @@ struct Counterfactuals {
         return folded
     }
 
-    /// Divides events into a set that can be removed together and the remaining events; earlier
-    /// events are tried first.
+    /// Divides events into two groups: events that can be removed together, and events that are
+    /// needed; earlier events are tried first.
     private func spared(of candidates: [Int]) throws -> (spared: [Int], needed: [Int]) {
         var (spared, needed): ([Int], [Int]) = ([], [])
         func spare(_ part: ArraySlice<Int>) throws {

@@ -1,17 +1,17 @@
 internal import Synchronization
 internal import TapedeckLog
 
-/// Serializes decisions in this process that depend on the same events.
+/// Serializes this process's decisions if they depend on the same events.
 ///
-/// If such decisions ran in parallel, only one of them could be recorded at a time, and all the
-/// others would have to be repeated. Decisions that depend on different events still run in
-/// parallel.
+/// If decisions that depend on the same events ran in parallel, only one of them could be recorded
+/// at a time, and all the others would have to be repeated. Decisions that depend on different
+/// events still run in parallel.
 final class DecisionLanes: Sendable {
     /// The events that a decision depends on; nil for a decision that reads arbitrary views and has
     /// already conflicted once.
     typealias Lane = EventFilter?
 
-    /// The lanes in use, each with the tasks that wait for it, in order.
+    /// The lanes in use, each with its waiting tasks in order.
     private let lanes = Mutex<[Lane: [CheckedContinuation<Void, Never>]]>([:])
 
     func enter(_ lane: Lane) async {

@@ -1,7 +1,8 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// Collects the changed rows since the last notification, inside the transactions of a read.
+/// Collects the rows that have changed since the last notification, inside the transactions of a
+/// read.
 final class DiffFollower {
     /// The changes to the table of each followed range; nil if some changes are unknown.
     private(set) var changes: [[RowChange]]?

@@ -69,8 +69,8 @@ struct DiffRing {
 
 /// The position of an observer: the file, and the last batch that the observer has read.
 ///
-/// The number alone does not identify a file, because after the log has been restored, a new file
-/// may reuse the number.
+/// A file's number alone does not identify the file, because after the log has been restored, a new
+/// file may reuse the number.
 struct DiffPlace: Equatable {
     fileprivate let file: UInt64
     fileprivate let opened: OpenViews.Place

@@ -6,11 +6,11 @@ internal import TapedeckModel
 /// order.
 ///
 /// The digest is the SHA-256 of the fingerprint and of three SHA-256 values: one each for the
-/// states, the items and the rows. Each of these covers every key and value and their lengths. The
-/// digest covers no log positions and no interned numbers, so all machines that folded the same
-/// events compute the same digest. It also ignores the number of events folded into a key, and the
-/// last of these events, because an observation is recorded only if it is new, which depends on the
-/// order of arrival.
+/// states, the items and the rows. Each of the three values covers all keys and values and their
+/// lengths. The digest covers no log positions and no interned numbers, so all machines that folded
+/// the same events compute the same digest. The digest also does not cover the number of folded
+/// events and the order of the last event. These two parts of a state row depend on the order in
+/// which events arrive, because an observation is recorded only if it is new.
 package struct ViewsDigest {
     package enum Part: Int, CaseIterable {
         case states, items, rows
@@ -117,7 +117,7 @@ extension ViewsFile.Tables {
         }
     }
 
-    /// Returns the digest of the tables and the numbers of keys and rows in them.
+    /// Returns the digest of the tables, the number of keys and the number of rows.
     package func digest(
         _ driver: ProjectionDriver, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> (digest: String, keys: Int, rows: Int) {

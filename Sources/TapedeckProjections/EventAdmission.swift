@@ -1,19 +1,19 @@
 internal import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
-/// Decides whether a recorded event counts in a fold, and with which stamp.
+/// Decides whether a recorded event is folded, and with which stamp.
 ///
 /// Refused events, events after the end of the requested history, and events that the caller
-/// excludes do not count. All other events count with their effective stamp.
+/// excludes are not folded. All other events are folded with their effective stamp.
 struct EventAdmission: Sendable {
     private let overrides: OverrideTable
     /// The origins, indexed by their numbers in the log.
     private let origins: [OriginID]
-    /// The latest stamp of an event that counts; events with later stamps are ignored.
+    /// The latest allowed stamp; events with later stamps are ignored.
     private let latest: Stamp
     /// The positions of the events to exclude.
     private let excluded: Set<UInt64>
-    // This flag avoids a set lookup for each event, because the set is nearly always empty.
+    // `hasExcluded` avoids a set lookup for each event, because the set is nearly always empty.
     private let hasExcluded: Bool
 
     /// - Parameters:
@@ -32,7 +32,7 @@ struct EventAdmission: Sendable {
         if case .time(let end) = limit { latest = end } else { latest = Stamp(rawValue: .max) }
     }
 
-    /// Returns the event with its effective stamp; nil if it does not count.
+    /// Returns the event with its effective stamp; nil if the event is ignored.
     @inline(__always)
     func admit(_ record: RecordView) -> EventReference? {
         let row = overrides.row(record.position)

@@ -18,7 +18,7 @@ final class FoldBatch: @unchecked Sendable {
 
     /// The checkpoint of the projections once the batch is folded.
     let reached: ProjectionCheckpoint
-    /// The state of the log at that checkpoint.
+    /// The state of the log at the checkpoint `reached`.
     let history: HistoryMark
     let admission: EventAdmission
     /// The events in log order.
@@ -49,8 +49,8 @@ final class FoldBatch: @unchecked Sendable {
             throw ReplacedLog(file: file)
         }
         self.admission = admission
-        // The stamp or refusal of these events has changed since the checkpoint, so refold their
-        // keys.
+        // Find the events whose stamp or refusal has changed since the checkpoint; their keys must
+        // be refolded.
         let (changed, lastChange) = try log.overrides(
             records, changedAfter: from.overrides, limit: FoldBatch.overridesMax)
         var position = from.position
@@ -90,7 +90,7 @@ final class FoldBatch: @unchecked Sendable {
         history = try log.historyMark(through: position, change: lastChange, records)
         reached = ProjectionCheckpoint(
             position: position, overrides: lastChange, checksum: checksum)
-        // This keeps the events of each key in log order.
+        // Sort by key hash, and keep the events of each key in log order.
         entries.sort {
             $0.hash != $1.hash ? $0.hash < $1.hash : ($0.event ?? -1) < ($1.event ?? -1)
         }

@@ -11,7 +11,7 @@ public struct FoldEvent: ~Copyable, ~Escapable {
     public let typeIndex: Int
     /// The schema version of the payload.
     ///
-    /// If the projection declares the event as a Swift type, this is the newest version that the
+    /// If the projection declares the event as a Swift type, the version is the newest one that the
     /// program knows.
     public let schemaVersion: UInt16
     /// The observed remote fact; nil for activity.
@@ -19,7 +19,7 @@ public struct FoldEvent: ~Copyable, ~Escapable {
     /// The event's place among the events of its key; for activity, the place is based on the
     /// current id.
     public let order: FoldOrder
-    /// The bytes of the payload, in `schemaVersion`.
+    /// The bytes of the payload, encoded in version `schemaVersion`.
     public let payload: RawSpan
 
     @_lifetime(copy payload)
@@ -38,7 +38,7 @@ public struct FoldEvent: ~Copyable, ~Escapable {
 
     /// Decodes the payload as a typed event; rethrows errors from `Event.init(payload:version:)`.
     ///
-    /// This copies the payload. A fold that runs millions of times should read with `WireFields`
+    /// The method copies the payload. A fold that runs millions of times should use `WireFields`
     /// instead.
     public func decode<E: Event>(_: E.Type) throws -> E {
         try E(payload: payload.withUnsafeBytes { Array($0) }, version: schemaVersion)

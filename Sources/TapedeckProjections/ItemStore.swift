@@ -17,8 +17,8 @@ package protocol ItemStore: AnyObject {
 
 /// Items in memory, sorted by name.
 ///
-/// One growing buffer holds names and values. The slots that point into it are kept in chunks, so
-/// inserting an item among a hundred thousand moves only a few hundred slots.
+/// One growing buffer holds names and values. The slots that point into the buffer are kept in
+/// chunks, so inserting an item among a hundred thousand moves only a few hundred slots.
 package final class MemoryItems: ItemStore {
     private struct Slot {
         /// The first eight bytes of the name as a number, which decides most comparisons.
@@ -40,7 +40,7 @@ package final class MemoryItems: ItemStore {
 
     package init() {}
 
-    /// Copies the items of another store, which later changes do not affect.
+    /// Copies the items of another store; later changes to the copy do not affect the other store.
     init(copying other: MemoryItems) {
         (bytes, chunks) = (other.bytes, other.chunks)
         (count, isUsed) = (other.count, other.isUsed)

@@ -11,7 +11,7 @@ public enum EventRole: String, Hashable, Sendable, Codable, CaseIterable {
     case supporting
     /// Removing this event would change nothing, even if all other `lost` events were removed, too.
     case lost
-    /// The event is ignored: a server refused it, or another reissue of the same event counts
+    /// The event is ignored: a server refused it, or another reissue of the same event is used
     /// instead.
     case refused
 }
@@ -77,9 +77,9 @@ public struct EventPart: Hashable, Sendable, Codable {
 extension ProjectionRunner {
     /// Explains the state of a key: the rule, and the role of each of its events.
     ///
-    /// This looks up the events of the key in the log's index and folds them in memory repeatedly,
-    /// each time without some of them. It reads no projection tables. With the default number of
-    /// events, it takes a few milliseconds.
+    /// The method looks up the events of the key in the log's index and folds the key in memory
+    /// repeatedly, each time without some of its events. The method reads no projection tables.
+    /// With the default number of events, the method takes a few milliseconds.
     ///
     /// - Parameters:
     ///   - projection: The name of the projection.
@@ -127,9 +127,9 @@ extension ProjectionRunner {
 
     /// Returns the keys into which an event is folded, with the event's role in each.
     ///
-    /// This costs as much as calling `explain` for each key, except that keys with very many events
-    /// are not folded. Throws `ProjectionError` with `.notFound` if the event is not in this store,
-    /// and errors from the log.
+    /// The method costs as much as calling `explain` for each key, except that keys with very many
+    /// events are not folded. Throws `ProjectionError` with `.notFound` if the event is not in this
+    /// store, and errors from the log.
     @available(*, noasync)
     public func parts(of event: EventID) throws -> [EventPart] {
         try checkOpen()

@@ -27,8 +27,8 @@ struct KeyFolder {
         if case .position(let position) = limit { end = min(end, position.rawValue) }
         self.log = log
         through = end
-        // The routing is created after reading the head, so it knows the types and origins of all
-        // events up to the head.
+        // The routing is created after the head has been read, so the routing knows the types and
+        // origins of all events up to the head.
         let routing = try Routing(drivers, log)
         self.routing = routing
         let positions = try log.readNaming { records in
@@ -62,7 +62,7 @@ struct KeyFolder {
             hint: "storectl log prints the recorded events")
     }
 
-    /// Calls `body` with every event of a key that the projection uses, in log order.
+    /// Calls `body` with those events of a key whose types the projection folds, in log order.
     func forEachRecord(
         of key: Tag, _ driver: Int, _ records: borrowing ReadTransaction,
         max: Int = KeyFolder.eventsMax, _ body: (RecordView) throws -> Void
@@ -81,7 +81,7 @@ struct KeyFolder {
         }
     }
 
-    /// Returns the events of a key that count, in canonical order.
+    /// Returns the events of a key in canonical order, without ignored events.
     ///
     /// Throws `TooManyEvents` if the key has more than `max` events.
     func events(
@@ -103,7 +103,7 @@ struct KeyFolder {
         fold(key, driver, try events(of: key, driver, records))
     }
 
-    /// Folds all events of a key, given in canonical order.
+    /// Folds all events of a key; `events` must be in canonical order.
     func fold(_ key: Tag, _ driver: Int, _ events: [EventReference]) -> FoldedKey {
         let folded = FoldedKey()
         var output = KeyOutput()

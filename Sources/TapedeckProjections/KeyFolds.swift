@@ -4,11 +4,11 @@ internal import TapedeckLog
 
 /// Projections as of a point in history, folded in memory, and only as far as the requests require.
 ///
-/// For the state or the items of a key, only that key is folded, on first use. Rows can come from
-/// any key. If all events of the requested rows share a tag, only the keys of events with that tag
-/// are folded. Otherwise, all keys are folded, provided that the projection has few events.
-/// Requests beyond the limits fail and set `isExceeded`; the caller must then build the projections
-/// completely.
+/// If the state or the items of a key are requested, only that key is folded, on the first request.
+/// Rows can come from any key. If all events of the requested rows share a tag, only the keys of
+/// events with that tag are folded. Otherwise, all keys are folded, provided that the projection
+/// has few events. Requests beyond the limits fail and set `isExceeded`; the caller must then build
+/// the projections completely.
 final class KeyFolds {
     /// The maximum number of events that are folded for a request for rows: all events of the
     /// projection, or those with the shared tag.
@@ -39,7 +39,7 @@ final class KeyFolds {
         rows = folder.routing.drivers.map { _ in nil }
     }
 
-    /// Returns the index of a projection; nil if it is not among the folded ones.
+    /// Returns the index of a projection; nil if the projection is not one of those folded here.
     func place(of fingerprint: Digest16) -> Int? {
         folder.routing.drivers.firstIndex { $0.fingerprint == fingerprint }
     }

@@ -4,8 +4,8 @@ public import TapedeckModel
 ///
 /// **Items** are an ordered collection of byte strings that belong to the key and need not fit in
 /// memory, such as the comments on a video or the messages in a room. A fold touches only the items
-/// it needs, so its cost does not grow with their number. Queries read items by prefix, in byte
-/// order.
+/// that it needs, so the cost of a fold does not grow with the total number of items. Queries read
+/// items by prefix, in byte order.
 public struct KeyedState<State: ProjectionState>: ~Copyable {
     /// The key, which is a tag of the projection's kind.
     public let key: Tag
@@ -47,7 +47,7 @@ public struct KeyedState<State: ProjectionState>: ~Copyable {
     /// Asks the runner to fold this key again in canonical order; only allowed under `FoldLaw.any`.
     ///
     /// Call this method for a rare event whose effect depends on its position among the events
-    /// already folded. A fold under `FoldLaw.canonical` must not call it.
+    /// already folded. A fold under `FoldLaw.canonical` must not call this method.
     public mutating func requestRefold() { wantsRefold = true }
 }
 

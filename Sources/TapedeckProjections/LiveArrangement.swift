@@ -70,7 +70,7 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
     private let rows: LiveRows<Arrangement.Rows>
     private var list = LiveArranged<Arrangement.Entry>([])
     private var changes: [LiveChange<Arrangement.Entry>] = []
-    /// The time of the last update, in milliseconds since 1970; nil before the first.
+    /// The time of the last update, in milliseconds since 1970; nil before the first update.
     private var seenAt: Int64?
     /// Whether rows have changed since the last arrangement.
     private var isStale = true
@@ -111,8 +111,7 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
         guard isStale else { return }
         var arranged = arranged(at: now)
         if let time = arranged.nextChangeAt, time <= now {
-            // The rows that just arrived belong to a time that has passed; read the rows for the
-            // present.
+            // The rows just read are for a time that has passed; read the rows for the present.
             try turn([], at: now, views)
             _ = rows.takeChanges()
             arranged = self.arranged(at: now)

@@ -13,7 +13,8 @@ struct LiveChanges: Sendable {
 
 /// Folds the keys of a batch, one by one, into their stored state in a views file.
 ///
-/// A folder is used by one thread. It writes nothing, and nothing else writes in its transaction.
+/// A folder is used by one thread. A folder writes nothing, and nothing else writes in its
+/// transaction.
 final class LiveFolder {
     private let log: EventLog
     private let file: ViewsFile
@@ -21,7 +22,7 @@ final class LiveFolder {
     private let batch: FoldBatch
     private let views: TransactionAlias
     private let items: LiveItems
-    // Functions that receive these variables never call back into the folder, so checks for
+    // Functions that receive `output` or `changes` never call back into the folder, so checks for
     // overlapping access would only cost time for every key.
     @exclusivity(unchecked) private var output = KeyOutput()
     @exclusivity(unchecked) private(set) var changes: LiveChanges
@@ -46,17 +47,18 @@ final class LiveFolder {
         let bytes: ViewKey
         let events: [EventReference]
 
-        /// The first event of the batch that the projection uses.
+        /// The first event in `events` whose type the projection folds.
         var firstEvent: EventReference? {
             events.first { typeIndex[Int($0.record.type)] >= 0 }
         }
     }
 
-    /// Folds a key for every projection that uses some of its events.
+    /// Folds a key for every projection that uses some of the key's events.
     ///
     /// - Parameters:
     ///   - events: The events in canonical order.
-    ///   - isDirty: Whether earlier events have a different order or no longer count.
+    ///   - isDirty: Whether events that were folded earlier now have a different order or are
+    ///     ignored.
     func fold(
         _ tag: UnsafeRawBufferPointer, _ events: [EventReference], isDirty: Bool
     ) throws {
@@ -108,7 +110,8 @@ final class LiveFolder {
             output.removeAll()
             try refold(key, isDirty: isDirty, changes)
             try items.check()
-            // This must follow the refold, which clears the output when the fold rejects an event.
+            // Add the old rows after the refold, because a refold clears the output when the fold
+            // rejects an event.
             if let stored {
                 try key.driver.rows(key: key.tag, stored: stored, into: &output.rowsBefore)
             }

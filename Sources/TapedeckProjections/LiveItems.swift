@@ -20,8 +20,8 @@ final class LiveItems: ItemStore {
     private static let knownMax = 8
     /// Whether the key is folded from the start, ignoring stored items.
     private var isFromNothing = false
-    /// The first LMDB error; `ItemStore` functions cannot throw, so `check()` throws it after the
-    /// fold.
+    /// The first LMDB error; `ItemStore` functions cannot throw, so `check()` throws the error
+    /// after the fold.
     private var failure: (any Error)?
 
     init(_ transaction: TransactionAlias) { self.transaction = transaction }

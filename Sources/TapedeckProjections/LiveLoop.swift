@@ -229,7 +229,7 @@ private enum LiveTrouble: Hashable {
     }
 }
 
-/// Schedules retries of a list that could not be read, with increasing pauses.
+/// Schedules further attempts to read a list after a failure, with increasing pauses.
 private struct LiveRetry {
     private static let firstPause: Int64 = 1_000
     private static let pauseMax: Int64 = 60_000
@@ -280,7 +280,7 @@ private final class LiveProgress: Sendable {
     }
 
     private func isLong() -> Bool {
-        // If the log cannot be read, building the tables will report it.
+        // If the log cannot be read, building the tables will report the error.
         ((try? log.currentHead().rawValue) ?? 0) >= LiveState.loadingEventsMin
     }
 }

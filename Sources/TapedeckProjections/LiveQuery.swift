@@ -2,8 +2,8 @@ public import TapedeckModel
 
 /// A list that can be followed: the first rows of some ranges, each turned into an entry.
 ///
-/// The list is read once. After that, each commit reports the rows it changed, and only the entries
-/// of these rows are rebuilt; see `ProjectionRunner.live`.
+/// The list is read once. After the first read, each commit reports the rows that it changed, and
+/// only the entries of these rows are rebuilt; see `ProjectionRunner.live`.
 ///
 /// ```swift
 /// struct Shelf: LiveQuery {
@@ -35,7 +35,8 @@ public protocol LiveQuery<Entry>: Sendable {
     var limit: Int { get }
     /// The systems of the remotes whose observations the list shows; empty by default.
     ///
-    /// While the store waits for such a remote, `LiveState.failures` contains the reason.
+    /// While the store waits for a remote of one of these systems, `LiveState.failures` contains
+    /// the reason.
     var systems: [String] { get }
 
     /// Returns the identity of a row in the range at index `list` of `lists`; it must be unique
@@ -130,7 +131,7 @@ public struct LiveUpdate<Entry: Hashable & Sendable>: Hashable, Sendable {
     /// The time at which an entry changes without new events, in milliseconds since 1970; nil for
     /// never.
     ///
-    /// An update follows at that time.
+    /// At `nextChangeAt`, another update follows.
     public var nextChangeAt: Int64?
     /// The state of the list apart from its entries, at the time of the update.
     public var state = LiveState()

@@ -4,8 +4,8 @@ internal import TapedeckModel
 ///
 /// Changed rows are found by binary search, so the cost of an update depends on the number of rows
 /// it affects, and only slightly on the size of the list. Each change is noted as it is made. If a
-/// read fails in between, the notes are kept, and repeating the call with the same changes
-/// completes the update.
+/// read fails before the update is complete, the notes are kept, and repeating the call with the
+/// same changes completes the update.
 final class LiveRows<Query: LiveQuery>: LiveSource {
     typealias Entry = Query.Entry
 
@@ -232,7 +232,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
 
     /// Reads the rows that move up from beyond the limit.
     ///
-    /// - Parameter hasLost: Whether rows have been removed, which may include the last row beyond
+    /// - Parameter hasLost: Whether rows have been removed, possibly including the last row beyond
     ///   the limit.
     private func fill(hasLost: Bool, at now: Int64, _ views: Views) throws {
         guard hasMore, hasLost || entries.count < query.limit else { return }
@@ -259,7 +259,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         if isAnother { changes.append(.updated(made.entry, at: index)) }
     }
 
-    /// Builds the entry of a row, whose key is its position.
+    /// Builds the entry of a row; `row.key` is the position of the row.
     private func made(
         _ row: Row, at now: Int64, _ views: Views
     ) throws -> LiveEntry<Query.Entry> {

@@ -6,7 +6,7 @@ public import TapedeckModel
 public struct LiveState: Hashable, Sendable {
     /// The progress of building missing or outdated tables; nil if the tables are ready.
     ///
-    /// The progress is reported before the build and after each percent of a phase. It is never
+    /// The progress is reported before the build and after each percent of a phase. No progress is
     /// reported for logs with fewer than `loadingEventsMin` events, because their tables are built
     /// almost at once.
     public var loading: RebuildProgress?
@@ -33,7 +33,7 @@ public struct LiveFailure: Hashable, Sendable {
     /// The error code.
     ///
     /// If a fold rejected an event of a key in the list, the code is `.frozen`. If the list could
-    /// not be read, it is the code of the read error, such as `.damaged` or `.diskFull`. If the
+    /// not be read, the code is that of the read error, such as `.damaged` or `.diskFull`. If the
     /// store is waiting for a remote, the code is the reason for the wait, such as `.offline`.
     public var code: ErrorCode
     /// A message that describes the cause and the affected object.
@@ -93,7 +93,7 @@ extension LiveFailure {
     }
 }
 
-/// Provides the current waits for remotes, for lists that show observations from these remotes.
+/// Tells a list about the current waits for the remotes whose observations the list shows.
 package protocol LiveRemotes: Sendable {
     /// The projection that lists the remotes.
     var projection: any Projection { get }

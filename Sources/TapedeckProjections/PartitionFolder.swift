@@ -36,8 +36,8 @@ final class PartitionFolder {
     private let routing: Routing
     private let admission: EventAdmission
     private let items = MemoryItems()
-    // A folder belongs to one thread, and functions that receive these variables never call back
-    // into it, so checks for overlapping access would only cost time for every key.
+    // A folder belongs to one thread, and functions that receive its unchecked variables never call
+    // back into the folder, so checks for overlapping access would only cost time for every key.
     @exclusivity(unchecked) private var order: EntryOrder
     @exclusivity(unchecked) private var events: [EventReference] = []
     @exclusivity(unchecked) private var folded = KeyOutput()
@@ -50,7 +50,7 @@ final class PartitionFolder {
 
     /// The number of events in a key above which the event buffer is released afterwards.
     private static let eventsKeptMax = 1 << 14
-    /// The distance, in entries, from the current one to the one whose record is prefetched.
+    /// The number of entries by which prefetching is ahead of folding.
     private static let prefetchedCount = 12
 
     init(
@@ -105,7 +105,7 @@ final class PartitionFolder {
         handover.put(output.number, output, byteCount: byteCount, isLast: isLast)
     }
 
-    /// Folds the keys that have the same hash; nearly always, this is a single key.
+    /// Folds the keys that have the same hash; there is nearly always only one such key.
     private func foldGroup(
         _ range: Range<Int>, of entries: UnsafeBufferPointer<PartitionEntries.Entry>,
         _ records: RecordSource, into output: inout PartitionOutput

@@ -33,8 +33,8 @@ public protocol Projection: Sendable {
     var name: String { get }
     /// The version; raise it whenever equal events would produce different rows.
     var version: Int { get }
-    /// The values other than the version that the fold depends on, as one canonical string; empty
-    /// if there are none.
+    /// The values, apart from the version, on which the fold depends, as one canonical string;
+    /// empty if there are none.
     var parameters: String { get }
     /// The kind of the tags that serve as keys.
     var tagKind: String { get }
@@ -59,7 +59,7 @@ public protocol Projection: Sendable {
     var schemaVersionMax: UInt16 { get }
     /// A sentence that explains how events determine the state of a key; nil if there is none.
     ///
-    /// `storectl explain` prints it above the deciding events.
+    /// `storectl explain` prints the sentence above the deciding events.
     var ruleText: String? { get }
     /// The names of the row tables; `RowSink.add(table:)` takes an index into this list.
     var tables: [String] { get }
@@ -73,8 +73,9 @@ public protocol Projection: Sendable {
     /// Adds the rows of a state, for reads in an order other than by key.
     ///
     /// The key of a row must be unique in its table across all keys, so end it with the key's own
-    /// name. If a key yields several rows with the same row key, the last one counts. The method is
-    /// called once per key and batch; its result must depend only on the state and the key.
+    /// name. If a key yields several rows with the same row key, only the last row is kept. The
+    /// method is called once per key and batch; its result must depend only on the state and the
+    /// key.
     func rows(of state: State, key: Tag, into rows: inout RowSink)
 
     /// Whether items yield rows, too.
@@ -88,10 +89,10 @@ public protocol Projection: Sendable {
     /// bytes of the item are invalid.
     func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws
 
-    /// The prefixes of the names of the items that can be followed with
+    /// The name prefixes of the items that can be followed with
     /// `RowRange.init(of:itemsOf:prefix:)`.
     ///
-    /// Commits report the changes to these items.
+    /// Commits report the changes to items with these prefixes.
     var followedItems: [[UInt8]] { get }
 
     /// Whether states can be followed with `RowRange.init(of:stateOf:)` and
@@ -116,8 +117,9 @@ public protocol Projection: Sendable {
 
     /// Whether the store maintains the projection only after a read or rebuild has named it.
     ///
-    /// Use this for an index that many programs never read. After its first use, the index is
-    /// maintained like any other projection. Until then, calls that name no projections skip it.
+    /// Return true for an index that many programs never read. Before its first use, calls that
+    /// name no projections skip the index; after its first use, the index is maintained like any
+    /// other projection.
     var isOnDemand: Bool { get }
 }
 
@@ -158,7 +160,7 @@ extension Projection {
 public enum FoldLaw: Sendable {
     /// Canonical order (`FoldOrder`); if an event arrives late, the runner folds the key again.
     ///
-    /// This is the default, and it is right for every ordinary fold.
+    /// Canonical order is the default, and is right for every ordinary fold.
     case canonical
     /// Any order; the state does not depend on the order unless the fold requests a refold.
     ///
@@ -247,7 +249,7 @@ public struct RowSink: ~Copyable {
     /// Removes each row that is followed by a row with the same table and key, as if the rows were
     /// written one after another.
     package mutating func keepLast() {
-        // This is the usual case for an index.
+        // Rows of an index are usually in ascending order already.
         if isAscending { return }
         if entries.count <= RowSink.comparedMax {
             for index in entries.indices.dropLast().reversed()

@@ -171,8 +171,8 @@ private struct ProjectionForm: Hashable {
 
 /// The row of a key in the table of states.
 ///
-/// The flags come first (1 byte: 1 = frozen). Under the canonical law, they are followed by the
-/// number of folded events (a varint, at most 1 if the projection folds compacted logs) and the
+/// The flags come first (1 byte: 1 = frozen). Under the canonical law, the flags are followed by
+/// the number of folded events (a varint, at most 1 if the projection folds compacted logs) and the
 /// order of the last event (33 bytes). The state comes last.
 package struct StoredKey {
     package var isFrozen: Bool
@@ -221,8 +221,8 @@ package struct KeyOutput: ~Copyable {
     ///
     /// If the state has not changed, neither `rowsBefore` nor `rows` contains the state's rows.
     package var rowsBefore = RowSink()
-    /// The in-key checkpoints, each with the order of its last event and the state row at that
-    /// point.
+    /// The in-key checkpoints, each with the order of its last event and the state row after that
+    /// event.
     package var checkpoints: [(order: FoldOrder, row: [UInt8])] = []
     /// The event that the fold rejected and the reason; the key keeps its previous state.
     package var poison: (id: EventID, position: UInt64, reason: String)?
@@ -242,7 +242,7 @@ package struct KeyOutput: ~Copyable {
 package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sendable {
     /// The number of events of a key between in-key checkpoints.
     package static var eventsPerCheckpoint: UInt64 { 64 }
-    /// The distance, in events, from the current one to the one whose record is prefetched.
+    /// The number of events by which prefetching is ahead of folding.
     private static var fetchedAhead: Int { 8 }
 
     private let projection: P
@@ -256,8 +256,8 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         key: Tag, events: [EventReference], typeIndex: [Int16], items: any ItemStore,
         into output: inout KeyOutput
     ) {
-        // This does the same as `fold` from an empty state, but avoids building a generic `Start`,
-        // which would cost a type lookup for every key.
+        // The following code does the same as `fold` from an empty state, but avoids building a
+        // generic `Start`, which would cost a type lookup for every key.
         var keyed = KeyedState<P.State>(key: key, state: P.State(), items: items)
         var count: UInt64 = 0
         var last = FoldOrder.start
@@ -294,8 +294,9 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
             guard let index = wanted(event, typeIndex) else { continue }
             if law == .canonical, count > 0, event.order <= last {
                 if event.order < last { return false }
-                // Another origin observed the same fact. To decide which of the two observations
-                // counts, the fold needs data that is not stored, unless both are in this batch.
+                // Another origin observed the same fact. To decide which of the two observations to
+                // use, the fold needs data that is not stored, unless both observations are in this
+                // batch.
                 if position == 0 { return false }
                 continue
             }
@@ -358,7 +359,8 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         var last = start.order
         let refused = run(events[...], &keyed, &count, &last, typeIndex, into: &output)
         if let (place, reason) = refused {
-            // Undo the partial work of the fold that threw by folding only the events before it.
+            // The fold rejected an event and may have left partial work, so start again and fold
+            // only the events before the rejected one.
             items.clear()
             output.checkpoints.removeAll(keepingCapacity: true)
             keyed = KeyedState<P.State>(key: key, state: start.state, items: items)

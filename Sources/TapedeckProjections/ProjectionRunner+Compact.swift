@@ -2,14 +2,14 @@ package import TapedeckLog
 internal import TapedeckModel
 
 extension ProjectionRunner {
-    /// The number of blocks to examine before letting other processes rebuild projections.
+    /// The number of blocks after which compaction lets other processes rebuild projections.
     private static let blocksPerTurnMax = 256
 
     /// Removes the events that a compaction rule declares unnecessary; see `EventLog.compact`.
     ///
     /// First brings all maintained projections up to date, and then compacts only events that they
     /// have folded, so no projection needs a rebuild. Waits for rebuilds and replays that are
-    /// running in any process; new ones wait for the compaction.
+    /// running in any process; new rebuilds and replays wait for the compaction.
     @available(*, noasync)
     package func compact(
         _ rule: CompactionRule, blockCount: UInt64 = CompactionRule.blockCount,

@@ -32,7 +32,7 @@ extension ProjectionRunner {
     /// Records events that depend on the state of one key, if that state is still current.
     ///
     /// - Parameter decide: Called with the current state, or with the initial state if the key has
-    ///   no events. It may be called more than once.
+    ///   no events. `decide` may be called more than once.
     /// - Returns: The recorded events; nil if `decide` returned none.
     @discardableResult
     package func decide<P: Projection>(

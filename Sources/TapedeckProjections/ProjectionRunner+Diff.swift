@@ -26,7 +26,7 @@ public struct RowDifference: Hashable, Sendable {
 
     /// The text at the end of the key, which is usually the name of the row's subject.
     ///
-    /// If the key does not end with text, this is the whole key, with unprintable bytes in
+    /// If the key does not end with text, the name is the whole key, with unprintable bytes in
     /// hexadecimal.
     public var name: String {
         let text = key.reversed().drop { $0 == 0 }.prefix { (0x21...0x7E).contains($0) }
@@ -40,8 +40,8 @@ extension ProjectionRunner {
     /// table and key order.
     ///
     /// The variants can be two versions of a projection, or the same projection with different
-    /// parameters. Both are folded from the same events, and neither has to belong to this store.
-    /// The cost is a rebuild of both variants; live tables stay unchanged.
+    /// parameters. Both variants are folded from the same events, and neither has to belong to this
+    /// store. The cost is a rebuild of both variants; live tables stay unchanged.
     ///
     /// - Parameter body: Called with each difference; return false to stop.
     @available(*, noasync)

@@ -23,8 +23,8 @@ extension ProjectionRunner {
             let late = try farBehind(wanted)
             guard !late.isEmpty else { return }
             options.progress(try beginning())
-            // Wait for this process's own rebuild; folding events meanwhile would only slow it
-            // down.
+            // Wait for this process's own rebuild; folding events at the same time would only slow
+            // down the rebuild.
             let isUnderWay = isRebuilding(late)
             do {
                 let lock = try StoreLock.rebuild(log.directory, waits: isUnderWay)
@@ -33,8 +33,8 @@ extension ProjectionRunner {
                 _ = try buildAndFlip(late, rebuild(late, .none, options))
                 return
             } catch let error as ProjectionError where error.code == .busy {
-                // Another process is rebuilding, possibly other projections, so fold the events
-                // instead of waiting.
+                // Another process is rebuilding projections, but perhaps not these, so fold the
+                // events instead of waiting.
                 return
             }
         }
@@ -60,7 +60,7 @@ extension ProjectionRunner {
         RebuildProgress(phase: "scan", done: 0, total: try log.currentHead().rawValue)
     }
 
-    /// Opens the usable files of the drivers, and returns the drivers without one.
+    /// Opens the usable files of the drivers, and returns the drivers without a usable file.
     private func unserved(_ wanted: [ProjectionDriver]) throws -> [ProjectionDriver] {
         opening.lock()
         defer { opening.unlock() }
@@ -182,7 +182,7 @@ extension ProjectionRunner {
 
     /// Builds the drivers' tables in a new file, brings the file up to date, and switches to it.
     ///
-    /// The caller holds the rebuild lock. Meanwhile, live tables can be read and updated.
+    /// The caller holds the rebuild lock. During the build, live tables can be read and updated.
     func buildAndFlip(
         _ drivers: [ProjectionDriver], _ rebuild: Rebuild
     ) throws -> Rebuild.Report {
@@ -198,8 +198,8 @@ extension ProjectionRunner {
         do {
             report = try rebuild.run(into: file)
             begun = .now
-            // Fold the events that were appended meanwhile. Events that arrive before the switch
-            // are folded later.
+            // Fold the events that were appended during the rebuild. Events that arrive before the
+            // switch are folded later.
             try advanceFully(file, drivers, to: due())
             try flip(to: file, drivers)
         } catch {
@@ -207,7 +207,8 @@ extension ProjectionRunner {
             ProjectionRunner.unlinkViews(path)
             throw error
         }
-        // Even if this fails, the new file is in use; the next rebuild removes the remaining files.
+        // The new file is in use even if unused files cannot be removed; the next rebuild removes
+        // them.
         try? removeUnusedFiles()
         report.seconds.append(("flip", (ContinuousClock.now - begun).seconds))
         return report
@@ -233,7 +234,7 @@ extension ProjectionRunner {
     /// switch.
     ///
     /// The caller holds the rebuild lock, so none of the files is being built. A process that still
-    /// has such a file open can keep reading it after its name is removed.
+    /// has an unused file open can keep reading the file after the file's name is removed.
     private func removeUnusedFiles() throws {
         let used = try log.viewsNumbers()
         let names = try FileManager.default.contentsOfDirectory(atPath: log.directory.path)
@@ -244,8 +245,8 @@ extension ProjectionRunner {
             }
             unlink(log.directory.path + "/" + name)
         }
-        // Remove scratch files only while no process is verifying or replaying. In that case, they
-        // were left by processes that died.
+        // Remove scratch files only while no process is verifying or replaying, because all scratch
+        // files were then left by processes that died.
         guard names.contains(where: { $0.hasPrefix("scratch-") }),
             let lock = try StoreLock.allScratch(log.directory)
         else { return }
@@ -257,7 +258,8 @@ extension ProjectionRunner {
 
     /// Creates a views file.
     ///
-    /// If that fails, for example because the disk is full, removes the incomplete file.
+    /// If the file cannot be created, for example because the disk is full, the method removes the
+    /// incomplete file.
     static func newFile(
         _ path: String, number: UInt64, _ drivers: [ProjectionDriver]
     ) throws -> ViewsFile {

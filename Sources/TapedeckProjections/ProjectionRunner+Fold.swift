@@ -16,7 +16,7 @@ extension ProjectionRunner {
     /// checkpoint.
     ///
     /// If the checkpoint is after `due`, events have been appended since, or the log was restored
-    /// to an earlier state. Reading the end of the log again shows which is the case.
+    /// to an earlier state. Reading the end of the log again shows which of the two has happened.
     func serves(_ checkpoint: ProjectionCheckpoint?, _ due: ProjectionCheckpoint) throws -> Bool {
         guard let checkpoint, checkpoint.hasReached(due) else { return false }
         return try due.hasReached(checkpoint) || self.due().hasReached(checkpoint)
@@ -24,8 +24,8 @@ extension ProjectionRunner {
 
     /// Returns the checkpoint that a reader requires after a wait.
     ///
-    /// It is earlier than `due` only if the log was restored to an earlier state, because in that
-    /// case the log may never reach `due`.
+    /// The returned checkpoint is earlier than `due` only if the log was restored to an earlier
+    /// state, because the log may then never reach `due`.
     func stillDue(_ due: ProjectionCheckpoint) throws -> ProjectionCheckpoint {
         let now = try self.due()
         return now.hasReached(due) ? due : now
@@ -51,7 +51,7 @@ extension ProjectionRunner {
             try openFiles(wanted, options)
             folding.lock()
             defer { folding.unlock() }
-            // This is nil if a file was dropped in the meantime.
+            // `serving` returns nil if a file was dropped in the meantime.
             guard let groups = try serving(wanted) else { continue }
             do {
                 for (file, drivers) in groups {
@@ -117,8 +117,8 @@ extension ProjectionRunner {
             (views.number, try file.isAt(checkpoint, drivers, views))
         }
         guard isCurrent else { return checkpoint }
-        // The routing is created after reading the checkpoint and used only for events up to `due`,
-        // so it knows the types and origins of all events in the batch.
+        // The routing is created after the checkpoint has been read, and is used only for events up
+        // to `due`, so the routing knows the types and origins of all events in the batch.
         let routing = try currentRouting(drivers)
         let batch = try log.readNaming { records in
             let admission = EventAdmission(
@@ -135,7 +135,8 @@ extension ProjectionRunner {
     /// Records in the log, before the first write to a file after a boot, that the file is not
     /// synced to disk.
     ///
-    /// This affects all projections in the file, including projections unknown to this program.
+    /// The record covers all projections in the file, including projections unknown to this
+    /// program.
     private func markUnsynced(
         _ file: ViewsFile, _ views: borrowing WriteTransaction
     ) throws {
@@ -187,8 +188,8 @@ extension ProjectionRunner {
 extension EventLog {
     /// Reads the log without converting the errors that `body` throws.
     ///
-    /// An error, such as a full map, may come from a views file instead of the log. In that case,
-    /// it must remain recognizable.
+    /// An error, such as a full map, may come from a views file instead of the log. An error from a
+    /// views file must remain recognizable.
     func readNaming<R>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
         try read { records in
             do { return Result<R, any Error>.success(try body(records)) } catch {
@@ -204,8 +205,8 @@ struct ViewsDamage: Error {
     let cause: any Error
 }
 
-/// The log no longer contains the events that a views file has folded, because it was restored to
-/// an earlier state.
+/// The log no longer contains the events that a views file has folded, because the log was restored
+/// to an earlier state.
 struct ReplacedLog: Error {
     let file: ViewsFile
 }

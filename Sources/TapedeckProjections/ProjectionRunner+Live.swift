@@ -48,16 +48,16 @@ extension ProjectionRunner {
 /// any process and from the passage of time.
 ///
 /// Commits report the rows they changed, so only the affected entries are rebuilt. If a loop is too
-/// slow to receive these reports, or projections were rebuilt, the list is read again and compared
-/// with the last reported list. Applying each update in turn therefore always gives the current
-/// list. A slow loop receives one combined update instead of a backlog.
+/// slow to receive the reports of all commits, or if projections were rebuilt, the list is read
+/// again and compared with the last reported list. Applying each update in turn therefore always
+/// gives the current list. A slow loop receives one combined update instead of a backlog.
 ///
-/// `LiveUpdate.state` arrives in the same sequence. It reports the progress of building tables,
-/// frozen keys in the list, read failures, waits for remotes whose data the list shows, and the
-/// time of the next retry. Meanwhile, the list keeps its entries.
+/// `LiveUpdate.state` arrives in the same sequence. The state reports the progress of building
+/// tables, frozen keys in the list, read failures, waits for remotes whose data the list shows, and
+/// the time of the next retry. The list keeps its entries in every state.
 ///
-/// A loop ends when its task is cancelled or the store is closed. It throws `ProjectionError` or
-/// `LogError` if a retry would not help; calling `next` again continues from the last update.
+/// A loop ends when its task is cancelled or the store is closed. A loop throws `ProjectionError`
+/// or `LogError` if a retry would not help; calling `next` again continues from the last update.
 public struct LiveUpdates<Entry: Hashable & Sendable>: AsyncSequence, Sendable {
     /// The type of the updates.
     public typealias Element = LiveUpdate<Entry>

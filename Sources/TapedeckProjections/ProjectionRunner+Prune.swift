@@ -8,11 +8,11 @@ public struct ViewsFileStatus: Sendable, Codable, Hashable {
     public var name: String
     /// The size of the file in bytes.
     public var bytes: UInt64
-    /// The time at which a process last opened or closed it, in milliseconds since 1970.
+    /// The time at which a process last opened or closed the file, in milliseconds since 1970.
     public var usedAtMilliseconds: UInt64
-    /// Whether it contains a projection of this runner.
+    /// Whether the file contains a projection of this runner.
     public var isOwn: Bool
-    /// Whether a process has it open.
+    /// Whether a process has the file open.
     public var isOpen: Bool
 }
 
@@ -45,9 +45,10 @@ extension ProjectionRunner {
             defer { withExtendedLifetime(lock) {} }
             let unused = try servingFiles().filter { !$0.status.isOwn && !$0.status.isOpen }
             guard !unused.isEmpty else { return [] }
-            // Remove the catalogue entries first, because every file in the catalogue must exist. A
-            // process that opens such a file before the file itself is removed keeps it open, finds
-            // that it is no longer listed, and rebuilds its projections.
+            // Remove the catalogue entries first, because every file in the catalogue must exist.
+            // If a process opens a file after its entry but before the file itself is removed, the
+            // process keeps the file open, finds that the file is no longer listed, and rebuilds
+            // its projections.
             try log.removeViews(ofFiles: Set(unused.map(\.number)))
             for file in unused { ProjectionRunner.unlinkViews(log.directory.views(file.number)) }
             return unused.map(\.status)

@@ -7,7 +7,8 @@ public import TapedeckModel
 public enum HistoryPoint: Hashable, Sendable {
     /// The state of the log when the event at the given position was its last event.
     case position(LogPosition)
-    /// The state at a time, in milliseconds since 1970, as known today.
+    /// The state at a time, in milliseconds since 1970, determined with the events and receipts
+    /// that are in the log today.
     case time(milliseconds: UInt64)
 
     var limit: Rebuild.Limit {
@@ -25,13 +26,13 @@ public struct RebuildOptions: Sendable {
     public var workers: Int?
     /// The closure that receives the progress.
     ///
-    /// It is called often, from several threads, and must not wait for a projection that is being
-    /// built.
+    /// The closure is called often, from several threads, and must not wait for a projection that
+    /// is being built.
     public var progress: @Sendable (RebuildProgress) -> Void
     /// The closure that returns whether to cancel the rebuild.
     ///
-    /// It is called often. If it returns true, the rebuild throws a `CancellationError` and leaves
-    /// everything unchanged.
+    /// The closure is called often. If it returns true, the rebuild throws a `CancellationError`
+    /// and leaves everything unchanged.
     public var isCancelled: @Sendable () -> Bool
 
     /// Creates options.
@@ -108,7 +109,8 @@ extension ProjectionRunner {
 
     /// Builds projections in a scratch file as of a point in time, and deletes the result.
     ///
-    /// Receipts are applied as known today, because the log does not record when it received them.
+    /// All receipts in the log are applied, even if they arrived after the requested point, because
+    /// the log does not record when it received them.
     ///
     /// - Parameter names: The projections to build; nil for all that the store maintains.
     @available(*, noasync)
@@ -127,14 +129,14 @@ extension ProjectionRunner {
     /// If `body` reads states and items of single keys, only those keys are folded, which costs a
     /// lookup per event. Rows are read the same way if their projection has few events. For larger
     /// reads, the projections are built in a scratch file, at the cost of a rebuild, and deleted
-    /// afterwards. Receipts are applied as known today, because the log does not record when it
-    /// received them.
+    /// afterwards. All receipts in the log are applied, even if they arrived after the requested
+    /// point, because the log does not record when it received them.
     ///
     /// - Parameters:
     ///   - projections: The names of the projections that `body` reads; nil for all that the store
     ///     maintains.
-    ///   - body: Reads the data and must have no side effects. It may be called twice; in that
-    ///     case, only the second result counts.
+    ///   - body: Reads the data and must have no side effects. `body` may be called twice; the
+    ///     result of the second call is then used.
     @available(*, noasync)
     public func read<R>(
         _ projections: [String]? = nil, asOf point: HistoryPoint,
@@ -169,7 +171,7 @@ extension ProjectionRunner {
             defer { scope.end() }
             do {
                 let answer = try body(Views(folds, scope))
-                // Even if `body` caught the error, its result is incomplete.
+                // Even if `body` caught the error, the result of `body` is incomplete.
                 return folds.isExceeded ? nil : answer
             } catch {
                 guard folds.isExceeded else { throw error }
@@ -188,8 +190,8 @@ extension ProjectionRunner {
         _ names: [String]? = nil, options: RebuildOptions = RebuildOptions()
     ) throws -> (report: RebuildReport, differences: [ViewsDifference]) {
         let wanted = try drivers(named: names)
-        // Live tables continue to change, and both sides must be compared at the same position, so
-        // try several times.
+        // Live tables continue to change, but live tables and rebuilt tables must be compared at
+        // the same position, so try several times.
         for _ in 0..<3 {
             try ProjectionError.naming { try catchUp(wanted) }
             let found = try inScratch(wanted, rebuild(wanted, .none, options)) { scratch, report in
@@ -234,7 +236,7 @@ extension ProjectionRunner {
     // MARK: - Comparing
 
     /// Compares live tables with a scratch file; returns nil if the live tables have advanced
-    /// beyond it.
+    /// beyond the scratch file.
     private func compare(
         _ wanted: [ProjectionDriver], _ scratch: ViewsFile, _ report: Rebuild.Report
     ) throws -> (report: RebuildReport, differences: [ViewsDifference])? {

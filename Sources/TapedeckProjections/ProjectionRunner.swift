@@ -6,8 +6,8 @@ internal import TapedeckModel
 
 /// Updates, rebuilds and reads projections.
 ///
-/// The catalogue in the log lists the file of each projection. The state of that file determines
-/// how a read brings the projection up to date:
+/// The catalogue in the log lists the file of each projection. The state of a projection's file
+/// determines how a read brings the projection up to date:
 ///
 /// - If the projection is on demand and has never been used, calls that do not name it skip it.
 /// - If there is no usable file, the projection is rebuilt from the log on first use. A file is
@@ -22,14 +22,15 @@ internal import TapedeckModel
 ///    before its read began.
 /// 3. A rebuild never locks the live tables, and takes the log's write lock only for the final
 ///    switch.
-/// 4. The log contains all events that have been folded into a file. To ensure this, the whole
-///    history is compared when the file is opened (`HistoryMark`), and the last event at each read
-///    and fold.
+/// 4. The log contains all events that have been folded into a file. When the file is opened, its
+///    whole history is compared with the log's (`HistoryMark`). At each read and fold, only the
+///    last folded event is compared.
 /// 5. A file is marked as unsynced in the log before the first write to it after a boot.
 ///
 /// Locks are acquired in this order: the store's rebuild lock, `folding`, `opening`, the write
 /// transaction of a views file, the log. Never acquire a lock while holding a log transaction. If
-/// the map of the log must grow, the log waits for its readers, so they must not wait for anything.
+/// the map of the log must grow, the log waits for its readers, so the readers must not wait for
+/// anything.
 public final class ProjectionRunner: Sendable {
     /// The number of outstanding events above which a projection is rebuilt.
     ///

@@ -10,11 +10,11 @@ package import TapedeckLog
 /// keys:
 ///
 /// 1. **Scan**: threads read the log once and verify every checksum. For each key of each event,
-///    they put the hash of the key and the place of the event into one of up to 256 partitions,
-///    chosen by the first bits of the hash.
+///    the threads put the hash of the key and the place of the event into one of up to 256
+///    partitions, chosen by the first bits of the hash.
 /// 2. **Fold**: threads take one partition at a time and sort its entries, which groups the events
-///    of each key. They read these events from the log, sort late ones into canonical order, fold
-///    the key once and discard its state.
+///    of each key. For each key, a thread reads the events from the log, sorts late ones into
+///    canonical order, folds the key once and discards its state.
 /// 3. **Load**: one thread writes the results. Keys are ordered by hash and partitions are hash
 ///    ranges, so every table except the index rows is written sequentially. Index rows are sorted
 ///    per partition and merged at the end.
@@ -27,9 +27,10 @@ package final class Rebuild: @unchecked Sendable {
     package enum Limit: Sendable {
         case none
         /// The events that were in this store when the event at the given position was its last
-        /// event, with receipts as known today.
+        /// event, with all receipts that the log contains today.
         case position(LogPosition)
-        /// The events whose effective stamp, as known today, is not later than the given stamp.
+        /// The events whose effective stamp is not later than the given stamp, according to the
+        /// receipts that the log contains today.
         case time(Stamp)
     }
 

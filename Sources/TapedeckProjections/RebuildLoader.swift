@@ -70,8 +70,8 @@ final class RebuildLoader: @unchecked Sendable {
                     for batch in batches { try RebuildLoader.append(batch, cursor) }
                 }
             }
-            // This is outside the transaction, because the transaction may run twice if the map
-            // must grow.
+            // Hash and count the rows outside the transaction, because the transaction may run
+            // twice if the map must grow.
             for part in parts {
                 try digests[index].add(.states, part.states)
                 try digests[index].add(.items, part.items)
@@ -140,7 +140,7 @@ final class RebuildLoader: @unchecked Sendable {
     private func mergeRows(_ index: Int, into handover: OrderedHandover<RowBatch>) throws {
         struct Stopped: Error {}
         func hand(_ batch: RowBatch) throws {
-            // This is nil if the other thread has failed; that thread reports its own error.
+            // `take` returns nil if the other thread has failed; that thread reports its own error.
             guard let number = handover.take() else { throw Stopped() }
             handover.put(number, batch)
         }
@@ -167,8 +167,8 @@ final class RebuildLoader: @unchecked Sendable {
                 let cursor = try transaction.cursor(table)
                 for batch in batches { try RebuildLoader.append(batch, cursor) }
             }
-            // This is outside the transaction, because the transaction may run twice if the map
-            // must grow.
+            // Hash the rows outside the transaction, because the transaction may run twice if the
+            // map must grow.
             for batch in batches { try digests[index].add(.rows, batch) }
             if batches.last?.count == 0 { return }
         }

@@ -45,8 +45,8 @@ package struct Routing {
 
     /// Checks that the type and origin numbers of a record are known to this routing.
     ///
-    /// In an intact log, they are always known, because types and origins are registered before
-    /// their first event. Throws `LogError` with `.damaged` if one is unknown.
+    /// In an intact log, the numbers are always known, because types and origins are registered
+    /// before their first event. Throws `LogError` with `.damaged` if a number is unknown.
     @inline(__always)
     func check(_ record: RecordView) throws(LogError) {
         guard Int(record.type) < driverBits.count, Int(record.origin) < origins.count else {

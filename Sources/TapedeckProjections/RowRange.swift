@@ -32,8 +32,8 @@ public struct RowRange: Sendable {
         kind = .rows
     }
 
-    /// Creates a range of the items of a key whose names begin with a prefix; the row keys are the
-    /// item names.
+    /// Creates a range of those items of a key whose names begin with a prefix; the row keys are
+    /// the item names.
     ///
     /// The items can be followed if the prefix equals or begins with one of the projection's
     /// `followedItems`.
@@ -53,8 +53,8 @@ public struct RowRange: Sendable {
 
     /// Creates a range of keys whose states or items change, for use in `LiveQuery.details`.
     ///
-    /// An entry that lists such a key in `LiveEntry.keys` is rebuilt when the key's state or items
-    /// change.
+    /// An entry that lists a key of the range in `LiveEntry.keys` is rebuilt when the key's state
+    /// or items change.
     ///
     /// - Parameter prefix: The prefix of the item names, as in `init(of:itemsOf:prefix:)`; nil for
     ///   states.

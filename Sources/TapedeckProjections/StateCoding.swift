@@ -10,8 +10,8 @@ public struct StateWriter: Sendable {
     /// Creates a writer.
     public init() {
         bytes = []
-        // This is enough for most states and items; growing step by step would copy the bytes
-        // several times.
+        // The reserved bytes are enough for most states and items; growing step by step would copy
+        // the bytes several times.
         bytes.reserveCapacity(StateWriter.bytesReserved)
     }
 

@@ -50,7 +50,7 @@ public struct StateField: Hashable, Sendable, Codable {
     /// Returns a value as a string; nil if its parts are shown one by one.
     private static func text(of value: Any, _ mirror: Mirror) -> String? {
         switch value {
-        // Folds use the order only for comparisons, so it is not shown.
+        // Folds use a `FoldOrder` only for comparisons, so the value is not shown.
         case is FoldOrder: return ""
         case let bytes as [UInt8]: return text(of: bytes)
         default: break

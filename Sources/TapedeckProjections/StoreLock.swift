@@ -43,8 +43,8 @@ enum StoreLock {
         }
     }
 
-    /// Takes the lock of a decision that has had too many conflicts; meanwhile, other decisions
-    /// wait.
+    /// Takes the turn lock for a decision that has had too many conflicts; other decisions wait
+    /// until the lock is released.
     ///
     /// Returns nil if the lock is already taken.
     static func turn(_ directory: StoreDirectory) throws -> FileLock? {
@@ -53,7 +53,7 @@ enum StoreLock {
         }
     }
 
-    /// Returns whether no decision has the turn.
+    /// Returns whether the turn lock is free.
     static func isDecisionLockFree(_ directory: StoreDirectory) throws -> Bool {
         try ProjectionError.naming {
             try FileLock.take(directory.path + "/turn.lock", .shared) != nil

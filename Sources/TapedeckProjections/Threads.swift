@@ -112,7 +112,7 @@ final class OrderedHandover<Value>: @unchecked Sendable {
         return next
     }
 
-    /// Hands over the result for a number, or part of the result.
+    /// Hands over the result with the given number, or part of that result.
     func put(_ number: Int, _ value: sending Value, byteCount: Int = 0, isLast: Bool = true) {
         condition.lock()
         while isHeldUp(number) { condition.wait() }

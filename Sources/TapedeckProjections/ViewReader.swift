@@ -8,7 +8,7 @@ public protocol ViewReader {
     /// Returns one item of a key; nil if there is none.
     func item(of projection: some Projection, key: Tag, name: RowKey) throws -> [UInt8]?
 
-    /// Returns the items of a key whose names begin with `prefix`, in byte order.
+    /// Returns those items of a key whose names begin with `prefix`, in byte order.
     ///
     /// - Parameters:
     ///   - after: The name of the last item already read; nil to start at the beginning.
@@ -29,10 +29,11 @@ public protocol ViewReader {
         limit: Int
     ) throws -> [Row]
 
-    /// Returns rows in byte order, given a tag that all their events share.
+    /// Returns rows in byte order; the caller guarantees that all events of these rows have the tag
+    /// `tag`.
     ///
     /// The result is the same as without the tag. A reader of a past state can use the tag to fold
-    /// only the keys of events that have it.
+    /// only the keys of events that have the tag.
     ///
     /// - Parameter tag: The shared tag; for example, the events of a show's episodes also have the
     ///   tag of the show.

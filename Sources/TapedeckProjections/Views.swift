@@ -112,7 +112,8 @@ public struct Views: ViewReader {
         }
     }
 
-    /// Returns the items of a key whose names begin with `prefix`, in byte order; see `ViewReader`.
+    /// Returns those items of a key whose names begin with `prefix`, in byte order; see
+    /// `ViewReader`.
     public func items(
         of projection: some Projection, key: Tag, prefix: RowKey, after: [UInt8]?, limit: Int
     ) throws -> [Row] {
@@ -139,8 +140,8 @@ public struct Views: ViewReader {
         try rows(of: projection, table, lower, upper, after: after, limit, eventsTagged: nil)
     }
 
-    /// Returns rows of one table in byte order, given a tag that all their events have; see
-    /// `ViewReader`.
+    /// Returns rows of one table in byte order; all events of these rows must have the tag `tag`
+    /// (see `ViewReader`).
     public func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
         limit: Int, eventsTagged tag: Tag
@@ -240,7 +241,7 @@ extension [Row] {
         return Array(self[start..<Swift.max(start, Swift.min(rest, start + limit))])
     }
 
-    /// Returns the first index from which a condition holds for all keys.
+    /// Returns the first index from which a condition is true for all keys.
     private func place(where isSo: ([UInt8]) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
@@ -256,7 +257,7 @@ extension Row {
     fileprivate var withoutTable: Row { Row(key: Array(key.dropFirst()), value: value) }
 }
 
-/// A flag that shows whether the transactions that the views read from are still open.
+/// A flag that shows whether the transactions of the views are still open.
 final class ViewsScope: Sendable {
     /// Records the reads; nil if they do not have to be recorded.
     let recorder: ReadRecorder?

@@ -19,16 +19,16 @@ enum ViewsComparison {
                     if x.key.elementsEqual(y.key) {
                         what = x.value.elementsEqual(y.value) ? nil : "the values differ"
                     } else if x.key.precedes(y.key) {
-                        what = "the live tables have it, but a fresh rebuild does not"
+                        what = "the live tables contain the entry, but a fresh rebuild does not"
                     } else {
                         key = y.key
-                        what = "a fresh rebuild has it, but the live tables do not"
+                        what = "a fresh rebuild contains the entry, but the live tables do not"
                     }
                 } else {
                     what =
                         a != nil
-                        ? "the live tables have it, but a fresh rebuild does not"
-                        : "a fresh rebuild has it, but the live tables do not"
+                        ? "the live tables contain the entry, but a fresh rebuild does not"
+                        : "a fresh rebuild contains the entry, but the live tables do not"
                 }
                 if let what, let key {
                     return ViewsDifference(

@@ -6,8 +6,8 @@ package import TapedeckModel
 
 /// A views file with the tables and checkpoints of one or more projections.
 ///
-/// Writes do not wait for the disk. The file stays intact if the process crashes. After a crash of
-/// the system, it is deleted and rebuilt from the log (see `ViewsEntry`).
+/// Writes do not wait for the disk. The file stays intact if the process crashes. If the system
+/// crashes, the file is deleted afterwards and rebuilt from the log (see `ViewsEntry`).
 package final class ViewsFile: Sendable {
     /// The tables of one projection.
     package struct Tables: Sendable {

@@ -64,7 +64,7 @@ public struct ServerError: CodedError {
         case .incompatible:
             self.init(
                 .damaged, "\(error.path) is not a file of this LMDB version: \(error.detail)",
-                hint: "it was written by another version, or does not belong to a server",
+                hint: "the file was written by another version, or does not belong to a server",
                 cause: error)
         case .busy:
             self.init(

@@ -24,7 +24,7 @@ package struct Backoff: Hashable, Sendable {
         failures = failures == .max ? .max : failures + 1
         let upper = max(Backoff.waitMin, min(longest, last == 0 ? 0 : last * 3))
         last = UInt64.random(in: Backoff.waitMin...upper, using: &random)
-        // A wait requested by the other side applies even if it is longer than our maximum.
+        // A wait requested by the other side applies even if it is longer than `longest`.
         return max(last, retryAfter ?? 0)
     }
 

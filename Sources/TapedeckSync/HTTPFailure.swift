@@ -6,8 +6,8 @@ internal import TapedeckModel
 /// A readable reason why an HTTP request failed.
 ///
 /// Error messages from the libraries contain type names and rejected values, which may be secrets,
-/// so they are never passed on. Some error types are not public, so they are recognized by their
-/// descriptions.
+/// so the messages are never passed on. Some error types are not public, so they are recognized by
+/// their descriptions.
 struct HTTPFailure {
     let code: ErrorCode
     let message: String

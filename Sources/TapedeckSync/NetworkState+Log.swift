@@ -1,11 +1,11 @@
 public import TapedeckLog
 public import TapedeckModel
 
-/// The network state that the host of a device has set, stored in a row of the log that is not
+/// The network state set by the host of a device, stored in a row of the log; the row is not
 /// synced.
 ///
 /// The state applies to every sync of the store in any process, and remains until the host changes
-/// it. A sync in progress checks it every few seconds.
+/// it. A sync in progress checks the state every few seconds.
 extension NetworkState {
     private static let rowName = "network"
 

@@ -11,7 +11,7 @@ enum RetryAfter {
         else {
             return nil
         }
-        // A number that does not fit counts as the maximum.
+        // A number that is too large for the type is replaced by the maximum.
         return min(UInt64(field) ?? secondsMax, secondsMax) * 1_000
     }
 }

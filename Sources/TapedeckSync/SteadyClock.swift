@@ -51,8 +51,8 @@ struct ServerClock {
         try log.setSyncRows([SyncRow(name, bytes)])
     }
 
-    /// The difference in milliseconds below which a handshake does not update the stored time, to
-    /// save a commit.
+    /// If the stored time lags by less than this number of milliseconds, a handshake does not
+    /// update the time; this saves a commit.
     private static let exactness: UInt64 = 1_000
 
     /// Returns the current server time, in milliseconds since 1970; nil if there has been no

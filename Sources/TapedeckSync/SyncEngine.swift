@@ -36,12 +36,12 @@ public struct SyncProgress: Hashable, Sendable {
 
 /// Runs one `SyncSession`: performs its I/O, waits and subscriptions.
 ///
-/// Accesses the log only on its own queue, never on the threads of tasks. An engine can only run
+/// Accesses the log only on its own queue, never on the threads of tasks. An engine can run only
 /// once.
 public final class SyncEngine: Sendable {
     /// Options of an engine.
     public struct Options: Sendable {
-        /// Whether to stay connected and follow changes on both sides.
+        /// Whether to stay connected and keep syncing changes in both directions.
         public var isLive: Bool
         /// The number of consecutive failures after which the engine gives up; 0 for never.
         public var failuresMax: UInt32
@@ -142,19 +142,19 @@ public final class SyncEngine: Sendable {
         (signals, send) = AsyncStream.makeStream()
     }
 
-    /// Makes `run` end soon; delivered events stay delivered.
+    /// Makes `run` end soon; events that have been delivered stay delivered.
     public func stop() {
         let request = stopping.withLock { state in
             state.isStopped = true
             return state.request
         }
-        // Do not wait for the response in progress.
+        // Do not wait for the response to the current request.
         request?.cancel()
         send.yield(.stop)
     }
 
     /// Retries at once instead of waiting, for example when the network is back or the user asks
-    /// for it.
+    /// for a retry.
     public func wake() { send.yield(.wake) }
 
     /// Syncs until everything is delivered in both directions; a live engine runs until it is
@@ -219,7 +219,8 @@ public final class SyncEngine: Sendable {
             case .send(let request):
                 switch await answer(to: request, &ahead) {
                 case .success(let response):
-                    // Let the server prepare the next response while this one is recorded.
+                    // Let the server prepare the next response while the current response is
+                    // recorded.
                     let next = try await box.perform { try $0.requestAhead(response) }
                     ahead = next.map { RequestAhead(request: $0, task: begin($0)) }
                     step = try await box.perform { try $0.answered(response) }
@@ -296,14 +297,14 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// A request that was sent before the session asked for it.
+    /// A request that was sent ahead, before the session returned it.
     private struct RequestAhead {
         let request: SyncRequest
         let task: Task<Result<SyncResponse, SyncFailure>, Never>
     }
 
     /// Sends a request unless it has already been sent, and waits for the response; `stop` cancels
-    /// it.
+    /// the request.
     private func answer(
         to request: SyncRequest, _ ahead: inout RequestAhead?
     ) async -> Result<SyncResponse, SyncFailure> {

@@ -18,13 +18,13 @@ package enum SyncResponse: Hashable, Sendable {
 
 /// A connection to a server; see `HTTPSyncConnector`.
 ///
-/// If a request or its response is lost, or a request arrives late or twice, the sync takes longer
-/// but stays correct.
+/// If a request or its response is lost, or if a request arrives late or twice, the sync takes
+/// longer but stays correct.
 package protocol SyncConnector: Sendable {
     /// Sends a request and waits for the response.
     func send(_ request: SyncRequest) async throws(SyncFailure) -> SyncResponse
-    /// Returns the positions of the server's head as the server announces them; the stream ends
-    /// with the connection.
+    /// Returns a stream of the head positions that the server announces; the stream ends when the
+    /// connection ends.
     func heads() async throws(SyncFailure) -> AsyncStream<UInt64>
     /// Closes the connections.
     func close() async

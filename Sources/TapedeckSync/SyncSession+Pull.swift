@@ -59,7 +59,7 @@ extension SyncSession {
         return try read(answer, from: cursor)
     }
 
-    /// Records a page, its receipts and the new cursor, all or nothing.
+    /// Records a page, its receipts and the new cursor in one transaction.
     mutating func apply(_ answer: WirePullResponse) throws(LogError) -> SyncState.Input {
         guard let cursor = upstream.cursor, let lineage = LineageID(answer.lineage),
             lineage == cursor.lineage
@@ -73,7 +73,7 @@ extension SyncSession {
         let digest = answer.digest.withUnsafeBytes { SyncDigest($0) }
         guard !answer.receivedAt.isEmpty else {
             guard digest == cursor.digest else { return .failed(.altered) }
-            // The server has nothing after the cursor, whatever head it reported.
+            // The server has no entries after the cursor, whatever head it reported.
             return .pulled(head: min(answer.head, cursor.position), [:])
         }
         guard answer.firstPosition == cursor.position + 1,
@@ -201,8 +201,8 @@ extension SyncSession {
         }
     }
 
-    /// Returns this store's own events that a page refers to by sequence only; the digest covers
-    /// their bytes.
+    /// Returns the events of this store's own origin that a page refers to only by sequence; the
+    /// digest covers the bytes of these events.
     private func ownEvents(
         in entries: [UInt8], _ own: OriginID
     ) throws(LogError) -> [UInt64: [UInt8]] {

@@ -5,12 +5,12 @@ internal import TapedeckSyncProtocol
 /// One sync with one server: applies the decisions of `SyncState` to the log, and returns the next
 /// request or wait.
 ///
-/// A session blocks on the log but never on the network, and holds no transaction between calls. It
-/// can be discarded after any call, because all lasting state is in the log.
+/// A session blocks on the log but never on the network, and holds no transaction between calls. A
+/// session can be discarded after any call, because all lasting state is in the log.
 package struct SyncSession {
     /// The next step for the driver.
     package enum Step: Hashable, Sendable {
-        /// Nothing new: continue with the previous step.
+        /// Nothing has changed: continue with the previous step.
         case none
         /// Send the request, then call `answered` or `failed`.
         case send(SyncRequest)
@@ -155,7 +155,8 @@ package struct SyncSession {
         }
     }
 
-    /// Stores the reason for the wait, unless it is the network state, which is stored already.
+    /// Stores the reason for the wait, unless the device is offline: the network state is already
+    /// stored.
     private mutating func note(_ wait: SyncWait) throws(LogError) {
         guard try NetworkState.current(in: log) != .offline else { return }
         upstream.wait = wait
@@ -204,7 +205,7 @@ extension SyncSession {
                     .protocolMismatch,
                     "the server uses protocol version \(answer.protocol); this program"
                         + " uses version \(SyncLimits.protocolVersion)",
-                    hint: "upgrade the older one"))
+                    hint: "upgrade the older program"))
         }
         if answer.timeMilliseconds > 0 {
             try ServerClock.note(answer.timeMilliseconds, clock, in: log)
@@ -223,12 +224,12 @@ extension SyncSession {
         }
         unconfirmed = nil
         if state.phase == .renewing, upstream.cursor?.lineage == lineage {
-            // The server was asked for a new lineage, but confirmed this one.
+            // The server was asked for a new lineage, but confirmed the current one.
             upstream.formerLineages.removeAll { $0 == lineage }
         } else {
             if upstream.cursor?.lineage != lineage {
                 // The server is new or has a new lineage: read its log from the beginning, and send
-                // what it lacks.
+                // the events that it lacks.
                 upstream.adopt(lineage)
                 upstream.lastReceipt = try lastReceipt(of: lineage)
             }
@@ -244,7 +245,7 @@ extension SyncSession {
         // for a new lineage, because the response may be lost or this process may die.
         hasReturned = upstream.formerLineages.contains(lineage)
         for (origin, sequence) in known where upstream.acknowledged[origin] ?? 0 < sequence {
-            // Origins pushed by other devices matter only once this device pushes them too.
+            // Ignore the origins that this device has not pushed yet, except its own origin.
             if upstream.acknowledged[origin] != nil || origin == log.origin {
                 upstream.acknowledged[origin] = sequence
             }
@@ -276,12 +277,12 @@ extension SyncSession {
 extension SyncFailure {
     static let altered = SyncFailure(
         .altered, "a page of the server's log was changed in transit",
-        hint: "it is requested again; check for faulty proxies")
+        hint: "the page is requested again; check for faulty proxies")
 
     static func malformed(_ what: String) -> SyncFailure {
         SyncFailure(
             .malformedRequest, "the server's response to \(what) is invalid",
-            hint: "check that the address is that of a Tapedeck server; upgrade the older side")
+            hint: "check that the address is that of a Tapedeck server; upgrade the older program")
     }
 }
 
@@ -316,8 +317,8 @@ extension SyncSession {
                 break
             }
             let from = state.acknowledged[row.origin] ?? 0
-            // The chain is unknown inside a compacted range. The next known chain then shows where
-            // the histories differ.
+            // The chain is unknown inside a compacted range. The next known chain will show any
+            // difference between the histories.
             if let chain = try log.chain(of: row.origin, at: from) {
                 request.bases.append(.init(row.origin, from, chain))
             }
@@ -424,8 +425,8 @@ extension SyncSession {
             let event = EventID(origin: origin, sequence: answer.problem.sequence)
             unconfirmed = try receipt(of: event, lineage) ?? upstream.lastReceipt
         }
-        // The event with the problem has no receipt here. The server and this store agree on all
-        // other events.
+        // There is no receipt for the event with the problem. The server and this store agree on
+        // all other events.
         try log.record(receipts: receipts, rows: [upstream.row])
         if isContradiction {
             return .failed(
@@ -448,8 +449,8 @@ extension SyncSession {
         _ event: EventID, _ lineage: LineageID, _ position: UInt64
     ) throws(LogError) -> Bool {
         if let held = try receipt(of: event, lineage) { return held.serverPosition == position }
-        // A compacted range has only one position on the server: the one in the receipt of its last
-        // event.
+        // A compacted range has only one position on the server: the position in the receipt of the
+        // last event in the range.
         return try log.isCovered(event, lineage, by: position)
     }
 

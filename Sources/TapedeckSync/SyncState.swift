@@ -3,7 +3,7 @@ package import TapedeckSyncProtocol
 
 /// # Sync with one server, as a pure state machine
 ///
-/// The machine takes inputs and returns actions; the time and the random source are arguments. Its
+/// The machine takes inputs and returns actions; the time and the random source are arguments. The
 /// driver, `SyncSession`, performs each action and reports the result as the next input.
 ///
 /// ```
@@ -22,7 +22,8 @@ package import TapedeckSyncProtocol
 /// 1. Every phase except `ready`, `settled` and `ended` waits for one specific response or time.
 /// 2. A failure never changes the record of delivered events. After a failure, a handshake
 ///    determines the position.
-/// 3. Events are offered only after the server's chain has been found to agree with ours.
+/// 3. Events are offered only after the server's chain has been found to agree with this store's
+///    chain.
 /// 4. If a server cannot accept the events of an origin, that origin is parked with a code; the
 ///    other origins continue.
 package struct SyncState: Sendable {
@@ -119,8 +120,8 @@ package struct SyncState: Sendable {
         case push(bytesMax: Int)
         /// Push one event again, to check whether the server has the same event.
         case probe(EventID)
-        /// Rewrite an origin's events starting with this event, the first at which the histories
-        /// differ.
+        /// Rewrite an origin's events starting with this event, which is the first event at which
+        /// the histories differ.
         case heal(EventID)
         case seed
         case pull(bytesMax: Int)
@@ -140,7 +141,7 @@ package struct SyncState: Sendable {
     /// The origins whose events the server does not accept, and the reasons.
     package private(set) var parked: [OriginID: SyncProblem] = [:]
     private var backoff: Backoff
-    /// The phase in which the last failure occurred, until that phase succeeds.
+    /// The phase in which the last failure occurred; nil after that phase has succeeded.
     private var failedPhase: Phase?
     /// The backoff for parked origins, which grows even if everything else succeeds.
     private var parking: Backoff
@@ -150,8 +151,7 @@ package struct SyncState: Sendable {
     private var doubted: Set<OriginID> = []
     /// The number of consecutive pushes without progress.
     private var idlePushes = 0
-    /// The number of lineage renewals in this session; a server that needs more than the maximum is
-    /// broken.
+    /// The number of lineage renewals in this session; a server that exceeds the maximum is broken.
     private var renewals = 0
     /// The number of heals in this session; each heal records events again, so the number is
     /// limited in case the server keeps reporting differences.
@@ -283,7 +283,7 @@ extension SyncState {
         return .shake
     }
 
-    /// Returns the action to take if the device is offline; nil if it is not offline.
+    /// Returns the action to take if the device is offline; nil if the device is online.
     private mutating func offline(_ local: Local, _ now: UInt64) -> Action? {
         if let failure = local.network.failure, !options.isLive { return end(failure) }
         guard let wait = local.network.wait(until: now + NetworkState.pause) else { return nil }
@@ -298,7 +298,7 @@ extension SyncState {
 
     /// Notes the success of a step.
     ///
-    /// If another phase has failed, that failure still counts: a server that answers pulls but
+    /// If another phase has failed, that failure is not cleared: a server that answers pulls but
     /// never accepts a push must not be retried forever.
     private mutating func succeeded() {
         if let failedPhase, failedPhase != phase { return }
@@ -310,8 +310,8 @@ extension SyncState {
         _ lineage: LineageID, _ head: UInt64, _ lastSequences: [OriginID: UInt64], _ local: Local,
         _ now: UInt64, _ random: inout some RandomNumberGenerator
     ) -> Action {
-        // This does not count as a success yet: a server that accepts nothing except handshakes
-        // must not be retried forever.
+        // A handshake alone is not a success: a server that accepts only handshakes must not be
+        // retried forever.
         self.lineage = lineage
         self.head = head
         acknowledged = lastSequences
@@ -412,7 +412,7 @@ extension SyncState {
         _ reached: [OriginID: UInt64], _ problem: SyncProblem?, _ local: Local, _ now: UInt64,
         _ random: inout some RandomNumberGenerator
     ) -> Action {
-        // A probe does not count as progress, so a server that always claims a fork ends the session.
+        // A probe is not progress, so if the server always claims a fork, the session ends.
         if phase == .probing { return probed(reached, problem, local, now, &random) }
         succeeded()
         let before = acknowledged
@@ -424,7 +424,7 @@ extension SyncState {
         idlePushes += 1
         switch problem.kind {
         case .gap where idlePushes <= SyncState.idlePushesMax:
-            // The server has fewer events than it reported; continue with the event that it asks
+            // The server has fewer events than it reported, so continue with the event that it asks
             // for.
             acknowledged[problem.origin] = problem.sequence - min(problem.sequence, 1)
         case .fork:
@@ -493,7 +493,8 @@ extension SyncState {
             return failed(
                 SyncFailure(
                     .altered, "the server's response to a handshake was changed in transit",
-                    hint: "it is requested again; check for faulty proxies"), local, now, &random
+                    hint: "the handshake is repeated; check for faulty proxies"), local, now,
+                &random
             )
         } else {
             // For compacted events, only the chain can be compared.
@@ -528,7 +529,7 @@ extension SyncState {
         let wait = backoff.fail(retryAfter: failure.retryAfter, &random)
         let isOver = options.failuresMax > 0 && backoff.failures >= options.failuresMax
         // Only a push can be too large for the server. If the server rejects any other body as too
-        // large, its size was changed in transit, so a retry may succeed.
+        // large, the size of the body was changed in transit, so a retry may succeed.
         let mayPass = failure.isTransient || failure.code == .tooLarge && phase != .pushing
         guard !isOver, mayPass || options.isLive else { return end(failure) }
         let waiting = SyncWait(

@@ -68,9 +68,9 @@ public struct SyncStatus: Sendable {
         return [server, HTTPAddress.name(server)].first(where: names.contains)
     }
 
-    /// Forgets a server, so that nothing waits for it.
+    /// Forgets a server, so that no event waits for it.
     ///
-    /// Its receipts for events are kept. A later sync with it starts from scratch.
+    /// The server's receipts for events are kept. A later sync with the server starts from scratch.
     ///
     /// - Returns: False if the server is unknown.
     ///
@@ -103,7 +103,7 @@ public struct EventDelivery: Sendable {
     /// The progress of the delivery.
     public var state: State
 
-    /// Returns the delivery of an event to each server in `servers`; empty if there are none.
+    /// Returns the delivery of an event to each server in `servers`; empty if there are no servers.
     ///
     /// Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
@@ -129,7 +129,7 @@ public struct EventDelivery: Sendable {
         }
     }
 
-    /// Returns the addresses of the servers that events are delivered to.
+    /// Returns the addresses of the servers to which events are delivered.
     ///
     /// A server that has never responded, perhaps because its address was mistyped, is included
     /// only if no server has responded.

@@ -2,8 +2,8 @@ package import TapedeckLog
 package import TapedeckModel
 
 extension Upstream {
-    /// Returns a function that checks whether the servers permit compaction of an event with the
-    /// given receipts and of all earlier events of its origin.
+    /// Returns a function that takes an event and its receipts, and checks whether the servers
+    /// permit compaction of this event and of all earlier events from its origin.
     ///
     /// Each server must have given the event a position, and this store must have read the server's
     /// log up to that position, because digests computed later no longer cover the event's bytes.

@@ -2,10 +2,11 @@ package import TapedeckLog
 package import TapedeckModel
 package import TapedeckSyncProtocol
 
-/// The state of a server on this device: a row of the log, written together with the events it
+/// The state of a server on this device: a row of the log, written together with the events that it
 /// refers to.
 ///
-/// It is not exported or included in digests. If it is lost, the server's log is read again.
+/// The row is not exported or included in digests. If the row is lost, the server's log is read
+/// again.
 package struct Upstream: Hashable, Sendable {
     /// The name of the server, which is its address.
     package var name: String
@@ -21,10 +22,10 @@ package struct Upstream: Hashable, Sendable {
     /// The position up to which receipts of other lineages have been pushed; nil if all have been
     /// pushed.
     package var seedPlace: [UInt8]?
-    /// The position that the server gave to the last pushed receipt of another lineage, until this
-    /// device has read that position.
+    /// The position that the server gave to the last pushed receipt of another lineage; nil after
+    /// this device has read that position.
     ///
-    /// If the server has lost that part of its log, the receipts must be pushed again.
+    /// If the server has lost the entry at that position, the receipts must be pushed again.
     package var lastSeed: SeedMark?
     /// The last round of receipts that has been pushed; see `ReceiptRounds`.
     package var seedRound: UInt64 = 0

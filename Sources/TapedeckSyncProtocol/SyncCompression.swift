@@ -37,7 +37,7 @@ package enum SyncCompression {
             throw ModelError(
                 .tooLarge,
                 "the decompressed body is \(claimed) bytes long; the limit is \(countMax)",
-                hint: "send less at once")
+                hint: "send less data at once")
         }
         var written = 0
         let result = [UInt8](unsafeUninitializedCapacity: Int(claimed)) { buffer, count in

@@ -73,7 +73,7 @@ extension WireMessage {
     ///
     /// Unknown fields are ignored. Throws `ModelError`: `.altered` if the checksum of a protobuf
     /// body is missing or wrong, `.protocolMismatch` for a handshake in protocol version 1, which
-    /// has no checksum, and `.malformedRequest` if the body is not this message.
+    /// has no checksum, and `.malformedRequest` if the body is not a message of this type.
     package init(decoding bytes: [UInt8], as format: WireFormat) throws(ModelError) {
         do {
             switch format {
@@ -102,12 +102,12 @@ extension WireMessage {
             return ModelError(
                 .protocolMismatch,
                 "the other side uses protocol version 1; this program uses version"
-                    + " \(SyncLimits.protocolVersion)", hint: "upgrade the older one")
+                    + " \(SyncLimits.protocolVersion)", hint: "upgrade the older program")
         }
         return ModelError(
             .altered,
             "a \(Self.protoMessageName) was changed in transit: its checksum is missing or wrong",
-            hint: "it is sent again; if this happens often, check the proxies between the two sides"
+            hint: "the message is sent again; if this happens often, check the proxies in between"
         )
     }
 

@@ -2,8 +2,8 @@ public import TapedeckModel
 
 /// One action of a simulated user, as `ActivityGenerator` generates it.
 ///
-/// An activity holds only numbers. Texts, ids and URLs are derived from them when a line or an
-/// event is written.
+/// An activity contains only numbers. Texts, ids and URLs are derived from the numbers when a line
+/// or an event is written.
 public struct Activity: Hashable, Sendable {
     /// The kinds of activity, named after the event types.
     public enum Kind: UInt8, Sendable, CaseIterable {

@@ -2,9 +2,9 @@
 ///
 /// The activity resembles real activity in the ways that matter to a store. A few videos are
 /// popular and most are hardly ever seen (roughly Zipf's law with exponent 1). Activity comes in
-/// bursts around one video. One event in ten is late: its time is minutes to days before the time
-/// of its neighbours. More than half of the events are broadcasts. The same seed generates the same
-/// activity on every machine.
+/// bursts around one video. One event in ten is late: its time is between minutes and days before
+/// the times of the events next to it. More than half of the events are broadcasts. The same seed
+/// generates the same activity on every machine.
 ///
 /// ```swift
 /// var activity = ActivityGenerator(seed: 1, videos: 10_000)
@@ -122,7 +122,8 @@ public struct ActivityGenerator: Sendable {
         }
     }
 
-    /// Returns a time minutes to days before now; each doubling of the delay is equally likely.
+    /// Returns a time that is between minutes and days before now; each doubling of the delay is
+    /// equally likely.
     private mutating func late() -> UInt64 {
         now - 60_000 - random.below(60_000 << random.below(13))
     }

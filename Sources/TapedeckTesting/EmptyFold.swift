@@ -4,10 +4,10 @@ public import Tapedeck
 /// A projection that replaces another projection and folds nothing, so that tests of the original
 /// must fail.
 ///
-/// `TemporaryStore` uses it in place of the projection named by the environment variable
-/// `TAPEDECK_EMPTY_FOLD`, so you can check a whole suite. For example,
+/// `TemporaryStore` uses the replacement instead of the projection named by the environment
+/// variable `TAPEDECK_EMPTY_FOLD`, so you can check a whole suite. For example,
 /// `TAPEDECK_EMPTY_FOLD=watch-later swift test` shows which tests notice that no video is ever
-/// marked.
+/// marked to watch later.
 ///
 /// Queries find the replacement because it has the name, the version and the parameters of the
 /// original.
@@ -51,7 +51,7 @@ public struct EmptyFold<Original: Projection>: Projection {
     /// Does nothing.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {}
 
-    /// Passes the original's rows for an initial state.
+    /// Passes on the original's rows for the initial state.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         original.rows(of: state, key: key, into: &rows)
     }

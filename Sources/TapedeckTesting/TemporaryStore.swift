@@ -24,8 +24,8 @@ public final class TemporaryStore: Sendable {
 
     /// The parent directory of all temporary stores in this process.
     ///
-    /// It is removed when the process exits, because a task that is never cancelled may keep a
-    /// store open until then.
+    /// The directory is removed only when the process exits, because a task that is never cancelled
+    /// may keep a store open.
     private static let base: String = {
         let name = "tapedeck-stores-\(ProcessInfo.processInfo.processIdentifier)"
         atexit { try? FileManager.default.removeItem(atPath: TemporaryStore.base) }

@@ -9,7 +9,7 @@ package struct CalendarDay: Hashable, Comparable, Sendable, CustomStringConverti
     /// Creates a day from a number of days since 1970-01-01.
     package init(number: Int) { self.number = number }
 
-    /// Parses `YYYY-MM-DD`; nil for any other string and for nonexistent days.
+    /// Parses `YYYY-MM-DD`; returns nil for any other string and for nonexistent days.
     package init?(_ text: some StringProtocol) {
         let bytes = Array(text.utf8)
         guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else {

@@ -42,7 +42,7 @@ public struct EventCatalogue: Sendable {
         types.first { $0.type == type }?.message.schemaVersion
     }
 
-    /// Returns the types with the given retention.
+    /// Returns the types that have the given retention.
     func types(of retention: Retention) -> Set<EventType> {
         Set(types.lazy.filter { $0.message.retention == retention }.map(\.type))
     }
@@ -135,8 +135,8 @@ public struct EventCatalogue: Sendable {
 
     /// Returns an error that names the unknown or invalid member.
     ///
-    /// Protobuf's parser does not name the member. Therefore the names are checked first, and then
-    /// each member is parsed separately.
+    /// Protobuf's parser does not name the member. To find the member, the names are checked first,
+    /// and then each member is parsed separately.
     private static func culprit<E: VideoEvent>(
         _: E.Type, _ json: [UInt8], _ members: [JSONParser.Member], _ fields: [String: JSONValue]
     ) -> ModelError {

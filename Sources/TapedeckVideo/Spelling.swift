@@ -16,8 +16,8 @@ package enum Spelling {
 
     /// Returns the number of bytes to add, remove or change, ignoring case.
     ///
-    /// Only the first 80 bytes count, because known names are shorter and hostile input may be
-    /// long.
+    /// Only the first 80 bytes are compared, because known names are shorter and hostile input may
+    /// be long.
     private static func distance(_ left: String, _ right: String) -> Int {
         let left = Array(left.lowercased().utf8.prefix(80))
         let right = Array(right.lowercased().utf8.prefix(80))

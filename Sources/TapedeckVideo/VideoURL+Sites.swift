@@ -46,7 +46,7 @@ extension VideoURL {
             .flatMap { VideoURL.youTubeID($0.value) }
     }
 
-    /// Returns the id at the start of `text`, which may continue after it, as in
+    /// Returns the id at the start of `text`, which may continue after the id, as in
     /// `ID&feature=share`.
     private static func youTubeID(_ text: String) -> String? {
         let id = String(decoding: text.utf8.prefix(while: VideoKey.isYouTubeByte), as: UTF8.self)

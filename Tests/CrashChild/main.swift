@@ -1,26 +1,27 @@
-// A process for tests of the log, which start it, kill it and check what it leaves. It appends to a
-// store and prints what was acknowledged, one line per append.
+// A process that tests of the log start and kill, to check the files that it leaves. The process
+// appends to a store and prints one line for each acknowledged append.
 //
 //     tapedeck-crash-child DIR SEED [COUNT]     appends until it is killed, or COUNT events
-//     tapedeck-crash-child DIR SEED reading     holds a read transaction until it is killed
-//     tapedeck-crash-child DIR SEED subscribing prints `got N` for each event, acknowledges every third
+//     tapedeck-crash-child DIR SEED reading     keeps a read transaction open until it is killed
+//     tapedeck-crash-child DIR SEED subscribing prints `got N` for each event, and acknowledges
+//                                               every third event
 //     tapedeck-crash-child DIR 0 doing COMMAND  runs the command and prints its result: `create`,
 //                                               `append`, `look`, `erase`, `shrink`, `restore FILE`
 //     tapedeck-crash-child DIR 0 stepping       runs the commands that it reads, one per line, and
 //                                               stops at each system call
 //
-// At each stop it writes a byte and waits for one; see `CTestCalls`. It prints the result of a line
-// after a `=`.
+// At each stop it writes a byte and waits for one; see `CTestCalls`. The process prints the result
+// of each command after a `=`.
 //
 // The payload of each event is SEED and the number of the event within this process, eight bytes
-// each, little-endian; `ack N` means that the events of this process up to N are on disk.
+// each, little-endian; `ack N` means that this process's events up to number N are on disk.
 
 import CTestCalls
 import Foundation
 import TapedeckLog
 import TapedeckModel
 
-/// SplitMix64, so that a seed always gives the same numbers.
+/// The SplitMix64 generator, which always gives the same numbers for a seed.
 struct ChildRandom: RandomNumberGenerator {
     var state: UInt64
 

@@ -6,7 +6,7 @@ import Testing
 /// `ActivityGenerator` is deterministic, and its activity resembles real activity.
 @Suite struct ActivityGeneratorTests {
     @Test func aSeedAlwaysGivesTheSameBytes() {
-        // FNV-1a of the first thousand lines; benchmarks and examples rely on these bytes.
+        // The FNV-1a hash of the first thousand lines; benchmarks and examples rely on these bytes.
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         for byte in lines(1_000, seed: 1) { hash = (hash ^ UInt64(byte)) &* 0x0100_0000_01B3 }
         #expect(hash == 0xCE83_7801_560B_699C)
@@ -54,7 +54,8 @@ import Testing
         #expect(byKind[.broadcastReceived, default: 0] > count / 2)
         #expect((count / 12...count / 8).contains(late))
         #expect((180...240).contains(bytes.count / count))
-        // Hot videos and a long tail: the top video of a thousand has more than 5 % of all events.
+        // There are hot videos and a long tail: of a thousand videos, the top one has more than 5 %
+        // of all events.
         #expect(byVideo[0, default: 0] > count / 20)
         #expect(byVideo.count > 850)
         #expect(byVideo.keys.allSatisfy { $0 < 1_000 })

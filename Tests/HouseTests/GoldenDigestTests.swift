@@ -6,9 +6,9 @@ import Testing
 /// A projection that computes different rows from the same events needs a new version.
 ///
 /// A stored view is identified by the name, version and parameters of its projection. If a fold
-/// changes and its version does not, apps keep the rows of the old fold, and two devices with the
-/// same events show different rows. `schema/vectors/digests-v1.txt` holds the digest that each
-/// shipped version computes from one fixed history.
+/// changes but the version of its projection does not, apps keep the rows of the old fold, and two
+/// devices with the same events show different rows. `schema/vectors/digests-v1.txt` contains the
+/// digest that each shipped version computes from one fixed history.
 @Suite struct GoldenDigestTests {
     private static let file = URL(fileURLWithPath: #filePath)
         .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
@@ -60,7 +60,7 @@ import Testing
 
     /// Returns events for all projections.
     ///
-    /// They contain generated activity, and observations that arrive late, arrive twice or
+    /// The events are generated activity, and observations that arrive late, arrive twice or
     /// contradict each other.
     static func history() throws -> [ProposedEvent] {
         var activity = ActivityGenerator(seed: 1, videos: 60)
@@ -72,7 +72,7 @@ import Testing
                 events.insert(event, at: (number * 31 + 7) % events.count)
             }
         }
-        // Appended last, so that the events before keep their numbers.
+        // These events are appended last, so that earlier events keep their numbers.
         for number in 0..<60 {
             for (type, json) in questions(number) {
                 events.append(
@@ -208,7 +208,8 @@ import Testing
         ]
     }
 
-    /// Returns the full list of a day; every third list arrives late, and each lacks some episodes.
+    /// Returns the list of a day's episodes; every third list arrives late, and some episodes are
+    /// missing from the lists.
     private static func listing(_ number: Int) -> String {
         let second = number % 3 == 2 ? number - 2 : number
         let ids = (0..<30).filter { $0 % 12 != number }.map { 100 + $0 }

@@ -9,7 +9,7 @@ enum GoldenPlayback {
     /// Returns the events of all groups.
     ///
     /// Add new types at the end, so that existing events keep their numbers. Do not add a type that
-    /// a shipped projection folds, because its digest would change.
+    /// a shipped projection folds, because the digest of that projection would change.
     static func events() throws -> [ProposedEvent] {
         try lists.flatMap { list in
             try (0..<rounds).flatMap { number in

@@ -49,7 +49,7 @@ import Testing
         let all = VideoProjections.standard.all
         let runner = ProjectionRunner(log, projections: all)
         defer { runner.close() }
-        // Rows that are removed again, such as a queue's, may be absent at any given time.
+        // Some rows, such as those of a queue, are removed again and may be absent at any time.
         var hadRows: Set<String> = []
         for _ in 0..<4 {
             for _ in 0..<9 {

@@ -89,7 +89,7 @@ import Testing
             SignedOut.with { ($0.account, $0.system) = ("ada@example.org", BirdTube.system) }
         ])
         try await checkRefused()
-        // An account on another system does not count.
+        // An account on another system is not enough.
         try await store.append([SignedIn.with { ($0.account, $0.system) = ("ada", "whale") }])
         try await checkRefused()
         try await signIn(store, "ada@example.org")

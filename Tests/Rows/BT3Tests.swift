@@ -68,7 +68,7 @@ import Testing
         var round = 0
         let found = try await pages(store, .new, limit: 7) {
             round += 1
-            // A video that moves in the other order, and a new video.
+            // One video moves, but only in the list by views; another video is new.
             try await store.log.append([
                 Self.sighting(round * 5, views: 100 + round, seen: Int64(round) * 1_000),
                 Self.sighting(100 + round, views: 0),
@@ -84,7 +84,8 @@ import Testing
         var round = 0
         let found = try await pages(store, .popular, limit: 10) {
             round += 1
-            // A video already returned, and one not yet returned that moves to the top.
+            // A video on an earlier page gets more views, and a video that is not on any page yet
+            // moves to the top.
             try await store.log.append([
                 Self.sighting(39, views: 100 + round, seen: Int64(round) * 1_000),
                 Self.sighting(3 + round, views: 200 + round, seen: Int64(round) * 1_000),

@@ -53,7 +53,7 @@ import Testing
         try await store.log.append([proposal])
     }
 
-    @Test func viewersCountOncePerDay() async throws {
+    @Test func eachViewerAddsOneViewPerDay() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         try await open(store, "ada", "1", at: 0)
@@ -69,13 +69,13 @@ import Testing
         #expect(try await views(store).own == 4)
     }
 
-    @Test func viewingsReportedAgainLaterCountOnce() async throws {
+    @Test func viewingsReportedAgainLaterAreCountedOnce() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
         let open = try OpenVideo(Self.video, viewer: "ada", viewing: "1")
         #expect(try await store.decide { try open.decide(VideoQueries($0)) } != nil)
         #expect(try await store.decide { try open.decide(VideoQueries($0)) } == nil)
-        // Another device, which does not have that event, reports the opening days later.
+        // Another device, which has not received the event, reports the same viewing days later.
         let later = place.clock.milliseconds + 72 * Self.hour
         try await store.append([Self.opening("ada", "1")], atMilliseconds: later)
         #expect(try await views(store).own == 1)
@@ -111,7 +111,8 @@ import Testing
         let second = try await open(store, "grace", "2", at: 1)
         let third = try await open(store, "linus", "3", at: 1)
         #expect(try await figures(store) == [13, 10, 3])
-        // Other users have watched. The user's own views are not delivered yet.
+        // The remote's count includes views by other users. The user's own views are not delivered
+        // yet.
         try await sight(store, 15, at: 2)
         #expect(try await views(store).views == 18)
         try await recordOutcome(store, first, .confirmed, at: 3)
@@ -145,10 +146,11 @@ import Testing
         try await recordOutcome(store, told, .confirmed, at: 21.1)
         try await sight(store, 11, at: 22)
         #expect(try await figures(store) == [11, 11, 0])
-        // The other device was offline. Its opening is earlier and begins the window.
+        // The other device was offline. The opening on the other device is earlier, so it begins
+        // the window.
         try await open(store, "ada", "1", at: 5)
         #expect(try await figures(store) == [11, 11, 0])
-        // An opening outside their window is a separate view.
+        // An opening outside the window of the two openings is a separate view.
         try await open(store, "ada", "3", at: 30)
         #expect(try await figures(store) == [12, 11, 1])
     }
@@ -164,7 +166,7 @@ import Testing
         #expect(try await figures(store) == [11, 10, 1])
         try await sight(store, 11, at: 4)
         #expect(try await figures(store) == [11, 11, 0])
-        // Either the request was never sent, or the user retries it.
+        // The outcome becomes `unsent` if the request was never sent or the user retries it.
         try await recordOutcome(store, opening, .unsent, at: 6)
         #expect(try await figures(store) == [12, 11, 1])
     }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct BirdTubeReplayTests {
     private static let hour: UInt64 = 3_600_000
 
-    /// Returns random user intents and remote observations; `intents` are the earlier intents.
+    /// Returns random user intents and remote observations; `intents` contains the earlier intents.
     private static func batch(
         _ random: inout SeededGenerator, _ intents: [(id: EventID, video: String)]
     ) throws -> [ProposedEvent] {

@@ -8,7 +8,8 @@ import Testing
     @Test func daysFollowTheTimeZoneOfTheChannel() async throws {
         let stage = try await ScheduleStage("ct1")
         try await stage.episode(1, at: "2019-07-11T03:30:00Z")
-        // At 01:30 the airdate is the previous day, but the episode is shown on its actual day.
+        // The airdate of an episode at 01:30 is the previous day, but the week shows the episode on
+        // the actual day.
         try await stage.episode(
             2, at: "2019-07-11T05:30:00Z", airdate: "2019-07-10", airtime: "01:30")
         try await stage.episode(3, of: 2, at: "2019-07-11T23:30:00Z")
@@ -60,7 +61,7 @@ import Testing
                 try $0.schedule(at: now, scope: ScheduleScope(country: country))
             }
         }
-        // Clocks go back on that Sunday in New York, so Monday begins at 05:00 UTC.
+        // In New York, clocks go back on 2019-11-03, so Monday begins at 05:00 UTC.
         var found = try await week("2019-11-04T04:59:59.999Z", "US")
         #expect(found.days.first?.date == "2019-10-28")
         #expect(found.nextChangeAt == (try time("2019-11-04T05:00:00Z")))
@@ -69,11 +70,11 @@ import Testing
         #expect(found.days.first?.date == "2019-11-04")
         #expect(found.nextChangeAt == (try time("2019-11-11T05:00:00Z")))
         #expect(try await week("2019-11-04T00:00:00Z", "GB").days.first?.date == "2019-11-04")
-        // A country without known channels uses UTC.
+        // In a country without known channels, weeks begin at midnight in UTC.
         #expect(
             try await week("2019-11-03T23:00:00Z", "DE").nextChangeAt
                 == (try time("2019-11-04T00:00:00Z")))
-        // A week chosen by date never changes.
+        // A week that is chosen by date does not move on when time passes.
         let named = try await stage.ask {
             try $0.schedule(week: "2019-11-01", scope: ScheduleScope())
         }

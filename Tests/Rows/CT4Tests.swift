@@ -71,7 +71,8 @@ import Testing
 
     @Test func newerShowVersionsUndoCancellations() async throws {
         try await stage.listing(of: day, [1, 3], at: "2019-07-02T00:00:00Z")
-        // The version is 2019-07-02T00:00:00Z, and then one second later.
+        // The episode's version is first the time of the list, 2019-07-02T00:00:00Z, and then one
+        // second later.
         try await stage.episode(
             2, at: "2019-07-10T12:00:00Z", airdate: day, version: 1_562_025_600)
         #expect(try await stage.week(day) == [day: [1, 3]])
@@ -96,7 +97,7 @@ import Testing
         try await stage.episode(
             7, at: "2019-07-11T05:30:00Z", airdate: day, airtime: "01:30")
         try await stage.listing(of: "2019-07-11", [7], at: "2019-07-02T00:00:00Z")
-        // The list for the episode's airdate never contained it.
+        // The list for the episode's airdate never contained the episode.
         try await stage.listing(of: day, [1, 2, 3], at: "2019-07-03T00:00:00Z")
         #expect(try await stage.week(day)["2019-07-11"] == [7])
         try await stage.listing(of: "2019-07-11", [], at: "2019-07-04T00:00:00Z")
@@ -213,7 +214,7 @@ import Testing
     }
 
     @Test func weekChangesAtMidnight() async throws {
-        // Sunday in New York, ten minutes before Monday.
+        // In New York it is Sunday, ten minutes before midnight.
         try await TVmazeStage.run("ct4", at: "2019-07-15T03:50:00Z") { stage in
             let store = try stage.open()
             try await stage.sync(store)

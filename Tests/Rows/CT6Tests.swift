@@ -35,14 +35,15 @@ import Testing
         try await stage.episode(3, at: nil)
         let found = try await stage.onNow("2019-07-10T12:10:00Z")
         #expect(found.episodes.isEmpty && found.nextChangeAt == nil)
-        // The average runtime of the show is used instead.
+        // If the episode has no runtime, the average runtime of the show is used.
         try await stage.add(
             "ShowObserved", #"{"show":1,"updated":11,"averageRuntimeMinutes":30}"#)
         #expect(try await stage.onNow("2019-07-10T12:10:00Z").episodes.map(\.id) == [2])
     }
 
     @Test func runtimesIgnoreDaylightSavingTime() async throws {
-        // At 01:30 in New York, half an hour before clocks go back from 02:00 to 01:00.
+        // The episode begins at 01:30 in New York, half an hour before clocks go back from 02:00 to
+        // 01:00.
         try await stage.episode(1, at: "2019-11-03T05:30:00Z", airtime: "01:30", minutes: 60)
         #expect(try await stage.onNow("2019-11-03T06:29:00Z").episodes.map(\.id) == [1])
         #expect(try await stage.onNow("2019-11-03T06:30:00Z").episodes.isEmpty)

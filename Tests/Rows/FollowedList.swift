@@ -59,7 +59,7 @@ enum LiveLists: String, CaseIterable {
     case videos
     case watchLater = "watch-later"
 
-    /// Queries that cannot be watched, because they describe a single object, sum up or compare.
+    /// Queries that cannot be watched, because they return a single object, totals or a comparison.
     static let others: Set<String> = [
         "extraction-plan", "news", "schedule-changes", "show", "statistics", "user",
     ]
@@ -169,7 +169,8 @@ enum LiveLists: String, CaseIterable {
             }
             return try whole + VideoGroup.named.flatMap { try parts(of: $0, store, limit) }
         case .nowPlaying:
-            // The estimated position follows from the reported position, so it is not a change.
+            // The estimated position is computed from the reported position, so a new estimate is
+            // not a change.
             func said(_ page: NowPlayingPage) -> ([NowPlayingEntry], Bool) {
                 let devices = page.devices.map { device in
                     var device = device
@@ -312,8 +313,8 @@ enum LiveLists: String, CaseIterable {
         }
     }
 
-    /// Returns parts of a group: from an index, cut at the newest broadcasts, or playable videos
-    /// only.
+    /// Returns two parts of a group: one from index 2 that is cut at the five newest broadcasts,
+    /// and one from index 1 with only playable videos.
     private func parts(
         of group: VideoGroup, _ store: TapedeckStore, _ limit: Int
     ) throws -> [FollowedList] {

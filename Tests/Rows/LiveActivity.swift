@@ -21,7 +21,7 @@ struct LiveActivity {
         self.random = random
     }
 
-    /// Opens a store that another process also has open, with its own clock.
+    /// Opens a store that another process has open, and gives it a separate clock.
     ///
     /// - Parameter now: The time on that clock, in Unix milliseconds.
     init(opening directory: String, at now: UInt64) throws {
@@ -46,7 +46,7 @@ struct LiveActivity {
 
     // MARK: - Recording
 
-    /// Records an observation from some seconds ago.
+    /// Records an observation that was made some seconds ago.
     private mutating func sight(_ sighting: some Observation) throws {
         let late = UInt64(number(50)) * 1_000
         try record(ProposedEvent(sighting: sighting, observedAt: Int64(at - late)))

@@ -4,7 +4,7 @@ import Testing
 
 /// A live queue equals the result of its query after each edit.
 @Suite struct LiveQueueTests {
-    @Test func liveQueuesEqualTheirQuery() async throws {
+    @Test func liveQueuesMatchTheirQueryResults() async throws {
         let place = try TemporaryStore("live-queue")
         let store = try place.open()
         var updates = store.live(try .queue(limit: 3)).makeAsyncIterator()

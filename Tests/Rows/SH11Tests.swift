@@ -99,7 +99,7 @@ import Testing
         let store = try place.open()
         let proposal = try EventCatalogue.video.proposal(type: type, json: "{\(account)}")
         try await store.log.append([proposal])
-        // The wire format keeps unknown fields of other events, but not of these events.
+        // The wire format keeps unknown fields of other events, but not of account events.
         let wire = proposal.payload + [0xFA, 0x01, UInt8(secret.utf8.count)] + Array(secret.utf8)
         func written<E: VideoEvent>(_: E.Type) throws -> [UInt8] {
             try E(payload: wire, version: 1).payload()

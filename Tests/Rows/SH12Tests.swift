@@ -35,12 +35,12 @@ import Testing
         }
     }
 
-    @Test func skippedPartsDoNotCountAsWatched() async throws {
+    @Test func skippedPartsAreNotCountedAsWatched() async throws {
         try await report("vimeo:7", "a", 0, day: 1, at: 0)
         try await report("vimeo:7", "a", 10, day: 1, at: 10)
         try await report("vimeo:7", "a", 400, day: 1, at: 11)
         try await report("vimeo:7", "a", 420, day: 1, at: 31)
-        // Seeking back does not count either, but watching a part again does.
+        // Seeking back adds no watched time, but watching a part again does.
         try await report("vimeo:7", "a", 400, day: 1, at: 32)
         try await report("vimeo:7", "a", 405, day: 1, at: 37)
         let found = try await statistics()
@@ -50,7 +50,7 @@ import Testing
         #expect(found.days[1].figures.plays == 0 && found.days[1].figures.videos == 0)
     }
 
-    @Test func viewingCountsAsFinishedOnlyOnce() async throws {
+    @Test func viewingIsCountedAsFinishedOnlyOnce() async throws {
         try await report("vimeo:7", "a", 590, day: 1, at: 0)
         try await report("vimeo:7", "a", 596, day: 1, at: 6)
         try await report("vimeo:7", "a", 600, day: 1, at: 10)
@@ -62,7 +62,7 @@ import Testing
         #expect(found.sources.first?.figures.watchedSeconds == 10)
     }
 
-    @Test func overlappingReportsCountOnce() async throws {
+    @Test func overlappingReportsAreCountedOnce() async throws {
         try await report("vimeo:7", "a", 0, day: 1, at: 0)
         try await report("vimeo:7", "a", 15, day: 1, at: 15)
         var watched = VideoWatched()
@@ -70,7 +70,7 @@ import Testing
         (watched.startSeconds, watched.endSeconds) = (0, 14)
         try await stage.store.append([watched], atMilliseconds: Self.noon(1, 15))
         #expect(try await statistics().total.watchedSeconds == 15)
-        // If an app reports only intervals, the intervals count.
+        // If an app reports only intervals, the watched time is computed from the intervals.
         watched.video = "vimeo:8"
         watched.isComplete = true
         try await stage.store.append([watched], atMilliseconds: Self.noon(1, 20))
@@ -85,7 +85,7 @@ import Testing
         #expect(try await statistics(zone: "Asia/Kolkata").days[1].figures.plays == 1)
     }
 
-    @Test func lateReportsCountAtTheirOwnTime() async throws {
+    @Test func lateReportsAreCountedAtTheirOwnTime() async throws {
         try await report("vimeo:7", "a", 0, day: 1, at: 0)
         try await report("vimeo:7", "a", 30, day: 1, at: 30)
         try await report("vimeo:7", "a", 10, day: 1, at: 10)
@@ -102,7 +102,7 @@ import Testing
         #expect(found.sessions == 2 && found.longestSessionSeconds == 2_700)
     }
 
-    @Test func sharesCountByDestination() async throws {
+    @Test func sharesAreCountedByDestination() async throws {
         let share = try ShareVideo("vimeo:7", to: ["twitter", "facebook"], text: "look")
         stage.place.clock.set(milliseconds: Self.noon(3))
         try await stage.store.decide { try share.decide(VideoQueries($0)) }

@@ -114,7 +114,7 @@ import Testing
         #expect(try images.image(at: url(1)) == nil)
         try images.keep(picture(1), at: url(1))
         #expect(try images.bytes(at: url(1)) == picture(1))
-        // An entry whose picture is missing does not count.
+        // An entry whose picture is missing is ignored.
         try FileManager.default.removeItem(atPath: kept.path)
         #expect(try images.image(at: url(1)) == nil)
         #expect(images.images().isEmpty)
@@ -124,7 +124,8 @@ import Testing
         let images = cache()
         try images.keep(picture(1), at: url(1))
         let directory = store.log.directory.path + "/" + ImageCache.directoryName
-        // A process that ended before it recorded the picture's URL leaves such a file.
+        // A process that ends after it stores a picture but before it records the picture's URL
+        // leaves an orphan.
         let orphan = try BlobStore(store: directory).add(picture(9))
         #expect(images.evict(to: .max).isEmpty)
         #expect(BlobStore(store: directory).path(of: orphan) != nil)

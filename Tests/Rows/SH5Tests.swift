@@ -62,7 +62,7 @@ struct SH5Tests {
         let mark = store.log.head
         try await share("b1", "known", at: 10, title: "renamed")
         #expect(try await news(since: mark).text == nil)
-        // A second observation after the mark does not count again.
+        // If a broadcast is observed a second time after the mark, it is not counted again.
         try await share("b2", "known", at: 11)
         try await share("b2", "known", at: 11, title: "renamed")
         #expect(try await news(since: mark).text == "1 new comment")
@@ -75,7 +75,7 @@ struct SH5Tests {
         #expect(found.text == "1 new video")
     }
 
-    @Test func onlyTheNewestBroadcastsCount() async throws {
+    @Test func onlyTheNewestBroadcastsAreNews() async throws {
         for number in 0..<5 { try await share("k\(number)", "known", at: Int64(100 + number)) }
         let mark = store.log.head
         // Three broadcasts are older than all known broadcasts, and one is newer.
@@ -87,7 +87,7 @@ struct SH5Tests {
         #expect(try await news(since: mark, newest: 1).text == "1 new video")
     }
 
-    @Test func commentsOfOthersCountOnceAndOwnCommentsDoNot() async throws {
+    @Test func commentsByOthersAreCountedOnceAndOwnCommentsAreNot() async throws {
         try await share("b1", "known", at: 10)
         let mark = store.log.head
         var comment = CommentObserved()

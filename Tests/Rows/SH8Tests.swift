@@ -14,8 +14,8 @@ struct SH8Tests {
         try await stage.share("b3", "c", at: 3)
         try await stage.share("b4", "a", at: 4, liked: false, watchLater: false)
         #expect(try await stage.ids("timeline") == ["a", "c", "b"])
-        // One liked or marked broadcast is enough to list its video, at the place of the newest
-        // broadcast.
+        // A video is listed if any of its broadcasts is liked or marked; the position of the video
+        // in the list follows from its newest broadcast.
         #expect(try await stage.ids("favourites") == ["a", "b"])
         #expect(try await stage.ids("watch-later") == ["a", "b"])
     }

@@ -63,7 +63,8 @@ import Testing
         }
         #expect(error?.code == .tooLarge)
         #expect(error?.message.contains("140 characters by 3") == true)
-        // Nothing was shared; without Twitter the text is accepted.
+        // The refused share recorded nothing; without Twitter as a destination, the same text is
+        // accepted.
         #expect(try await shares().count == 1)
         try await share(["facebook"], text: long)
         #expect(try await shares().count == 2)

@@ -28,7 +28,8 @@ struct SR1Tests {
         try await stage.list("e2", "b", on: "stream", at: 2)
         try await stage.list("e3", "a", on: "stream", at: 3)
         #expect(try await stage.ids("stream") == ["a", "b"])
-        // If that entry is removed, the video moves to its previous entry.
+        // If the newest entry of a video is removed, the video moves back to the position of its
+        // earlier entry.
         stage.wait(1)
         try await stage.list("e3", "a", on: "stream", at: 3, removed: true, seenAt: stage.now)
         #expect(try await stage.ids("stream") == ["b", "a"])

@@ -59,7 +59,7 @@ import Testing
         #expect(again.run == list[0])
     }
 
-    @Test func watchedVideosAreEvictedFirstAndTheCurrentNever() async throws {
+    @Test func watchedVideosAreEvictedFirstAndTheCurrentOneNever() async throws {
         for number in 1...4 { try await download(number, 100) }
         try await stage.progress("vimeo:3", 600)
         func gone(_ bytesMax: UInt64, current: Int? = nil, new: UInt64 = 0) async throws -> [String]

@@ -28,7 +28,8 @@ import Testing
         }
         #expect(try await comments().map(\.id) == ["whale:1", posted.description])
         #expect(try await comments().map(\.author) == ["bob", "ada"])
-        // The remote accepts and shows the comment, first with the event's ID, later without.
+        // The remote accepts the comment and shows it, first with the event's ID and later without
+        // the ID.
         try await stage.see(seen(2, "well said", postedAs: posted))
         try await stage.see(seen(2, "well said"))
         #expect(try await comments().map(\.id) == ["whale:1", "whale:2"])

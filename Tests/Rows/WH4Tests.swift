@@ -45,7 +45,7 @@ import Testing
         try await stage.seeQuestion("5")
     }
 
-    @Test func ownQuestionsIncludeOnlyThoseToTheUser() async throws {
+    @Test func ownQuestionsAreOnlyTheQuestionsToTheUser() async throws {
         let nobody = await #expect(throws: StoreError.self) {
             try await stage.ask { try $0.ownQuestions().questions.count }
         }
@@ -128,7 +128,7 @@ import Testing
         #expect(entry.state == .refused && entry.code == "conditionFailed")
         #expect(entry.message == "not asked")
         #expect(try await questionState() == .open)
-        // Another recording may follow, but the submitted one has ended.
+        // The user may start another recording, but cannot add to the submitted recording.
         #expect(await refusal(.add(Self.segment("3", 1))) == .hasEnded)
         #expect(try await answerAfter(.retried)?.state == .waiting)
         #expect(try await answerAfter(.confirmed)?.state == .uploading)
@@ -163,7 +163,7 @@ import Testing
 
     @Test func segmentsOfTwoDevicesAreRefusedIfTooLongTogether() async throws {
         try await startWithAQuestion()
-        // Each segment alone is short enough; a command would refuse the second one.
+        // Each segment is short enough by itself, but a command would refuse the second segment.
         for (name, seconds) in [("1", 80.0), ("2", 45.5)] {
             try await stage.store.append([
                 AnswerSegmentRecorded.with {

@@ -70,7 +70,7 @@ import Testing
         // The remote has applied the edit.
         try await see("countess")
         #expect(try await profile().edited == ["about"])
-        // The name changes on the remote, then here again.
+        // The name changes on the remote, and is then edited again on this device.
         try await see("adal")
         #expect(try await profile().username == "adal")
         try await edit { $0.username = "ada l" }

@@ -78,7 +78,7 @@ import Testing
         #expect(try await follows("2").users.isEmpty)
         #expect(try await follows("1", .following).followingCount == 0)
         #expect(try await stage.ask { try $0.user("2")?.isFollowed } == false)
-        // After the intent is dropped, the remote's state counts: not followed.
+        // After the intent is dropped, the remote's state applies: the user is not followed.
         let again = try #require(try await follow("2"))
         try await stage.recordOutcome(.dropped, of: again, on: "user/2", "follower/1")
         #expect(try await follows("2").followerCount == 0)

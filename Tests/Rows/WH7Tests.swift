@@ -69,7 +69,7 @@ import Testing
         #expect(try await likers().count == 30)
     }
 
-    @Test func repeatedLikesCountOnce() async throws {
+    @Test func repeatedLikesAreCountedOnce() async throws {
         try await stage.signIn()
         let unknown = await #expect(throws: LikeAnswer.Refusal.self) { try await like() }
         #expect(unknown == .unknownAnswer)
@@ -82,7 +82,7 @@ import Testing
         #expect(page.likers.map(\.state) == [.waiting, .shown])
         #expect(page.likers.first?.username == "ada")
         #expect(try await stage.ask { try $0.answer("9")?.isLiked } == true)
-        // With pages of one entry, the user's own like is the first page.
+        // With pages of one entry, the first page contains the user's own like.
         let ids = try await stage.pages {
             let page = try $0.likers(of: "9", limit: 1, cursor: $1)
             return (page.likers.map(\.user), page.next)
@@ -105,7 +105,7 @@ import Testing
         #expect(try await likers().count == 2)
     }
 
-    @Test func refusedLikesAreShownAndDoNotCount() async throws {
+    @Test func refusedLikesAreShownButNotCounted() async throws {
         try await stage.signIn()
         try await stage.seeAnswer("9", to: "5")
         let intent = try #require(try await like())

@@ -93,7 +93,7 @@ import Testing
         #expect(event["payload"]?["to"]?.text == "ada@example.org,grace@example.org")
     }
 
-    @Test func typesRecordedByCommandsNameTheCommand() throws {
+    @Test func errorsForTypesRecordedByCommandsNameTheCommand() throws {
         let storectl = try Storectl.empty()
         for (type, command) in [
             ("RemoteAdded", "storectl remote add"), ("RemoteRemoved", "storectl remote remove"),

@@ -32,7 +32,8 @@ import Testing
                 == [])
     }
 
-    /// A query for one object folds only its events and prints the same as it did at that position.
+    /// A query for one object as of a position folds only the object's events, and prints the same
+    /// as a query did at that position.
     @Test func namedObjectsAreShownAsOfAPosition() throws {
         let storectl = try Storectl.demo()
         try storectl.succeed("ingest", "tvmaze/schedule", "-", input: Samples.schedule())

@@ -108,7 +108,7 @@ import Testing
 
     private static func rule(_ log: EventLog) throws -> CompactionRule { try .video(log) }
 
-    /// Returns the number of events of types whose newest event supersedes the others.
+    /// Returns the number of events whose types let the newest event supersede the others.
     private static func newestCount(_ log: EventLog) throws -> Int {
         var count = 0
         let types = [
@@ -126,7 +126,8 @@ import Testing
             uniqueKeysWithValues: report.projections.map { ($0.name, $0.digest) })
     }
 
-    /// A seed that once failed, because a superseded report that remained was counted differently.
+    /// A seed that once failed because a superseded report remained in the log and was counted
+    /// differently.
     private static let formerFailure: UInt64 = 1_847_265_950
 
     @Test(arguments: Soak.isOn ? [0, 1, 2, 3] : [3])

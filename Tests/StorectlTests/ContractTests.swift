@@ -4,7 +4,8 @@ import Testing
 
 /// Every command prints its report as described in `schema/cli.md`.
 @Suite(.offTasks) struct ContractTests {
-    /// A command line whose report fills every list of its shape, except the named lists.
+    /// A command line whose report has an entry in every list of its shape, except in the named
+    /// lists.
     struct Case: CustomTestStringConvertible, Sendable {
         let command: String
         let arguments: [String]
@@ -85,7 +86,7 @@ import Testing
             command: "watch schedule",
             arguments: ["watch", "schedule", "--week", "2019-07-09", "--updates", "1"]),
         Case(command: "watch search", arguments: ["watch", "search", "bunny", "--updates", "1"]),
-        // No programme in the sample data is on today.
+        // No programme in the sample data airs today.
         Case(
             command: "watch on-now", arguments: ["watch", "on-now", "--updates", "1"],
             mayBeEmpty: ["$.changes"]),
@@ -126,7 +127,7 @@ import Testing
         Case(
             command: "replay", arguments: ["replay", "--verify"],
             mayBeEmpty: ["$.frozen", "$.differences"]),
-        // A demo store never syncs; SyncContractTests covers a store that does.
+        // A demo store never syncs; SyncContractTests covers a store that syncs.
         Case(command: "status", arguments: ["status"], mayBeEmpty: ["$.sync", "$.remotes"]),
         Case(command: "verify", arguments: ["verify"], mayBeEmpty: ["$.problems"]),
         Case(command: "doctor", arguments: ["doctor", "--prune", "--rebuild-index"]),

@@ -8,8 +8,8 @@ import Testing
         let storectl = try Storectl.empty()
         let pipe = storectl.directory.path + "/pipe"
         try #require(mkfifo(pipe, 0o600) == 0)
-        // Also opened for reading, so that opening does not block and the reader never sees the end
-        // of the file.
+        // The pipe is also opened for reading, so that opening it does not block and the reader
+        // never sees the end of the file.
         let descriptor = open(pipe, O_RDWR)
         try #require(descriptor >= 0)
         defer { _ = close(descriptor) }

@@ -57,7 +57,7 @@ import Testing
             try news("--rule", "2012", "--now", "2020-01-01T01:00:00Z") == "news\t1 new video")
     }
 
-    @Test func pagesJoinWithoutGapOrRepeat() throws {
+    @Test func pagesJoinWithoutGapsOrRepeats() throws {
         let storectl = try Storectl.empty()
         try storectl.succeed("append", "--file", "-", input: Samples.toggles(25))
         var keys: [String] = []

@@ -30,7 +30,8 @@ import Testing
         // Shelby's times have a resolution of one second, so two changes in the same second have no
         // known order.
         usleep(1_100_000)
-        // At 80 %, the mark is cleared on the device at once, and on the remote by the next sync.
+        // When a viewing reaches 80 %, the mark is cleared on the device at once, and on the remote
+        // by the next sync.
         let watched = try store.append(
             "PlaybackProgressed",
             #"{"video":"\#(video.key)","viewing":"v","positionSeconds":80,"durationSeconds":100}"#)
@@ -68,7 +69,7 @@ import Testing
         #expect(told?["state"]?.text == "confirmed")
     }
 
-    /// The intent is this device's own and recent, so no other device can have begun its delivery.
+    /// This device recorded the intent recently, so no other device can have begun to deliver it.
     @Test func intentsAlreadySyncedToAServerAreDeliveredAtOnce() throws {
         let remote = try ShelbyProcess()
         let video = try #require(try remote.connectedStore().videos().last)
@@ -97,7 +98,7 @@ import Testing
         #expect(try remoteState(store) == "upToDate")
     }
 
-    @Test func watchDeliversEventsAppendedMeanwhile() throws {
+    @Test func watchDeliversEventsAppendedWhileItRuns() throws {
         let remote = try ShelbyProcess()
         let store = try remote.connectedStore()
         let watch = try store.start(["sync", "home", "--watch", "--json"])
@@ -163,7 +164,7 @@ import Testing
         let dropped = try store.run("explain", shared, "--json").document["remotes"]?[0]
         #expect(dropped?["state"]?.text == "dropped")
 
-        // If the user retries it, it is sent again.
+        // If the user retries a share, the share is sent again.
         let again = try share("second")
         #expect(try store.run("sync", "home").exit == 2)
         try store.succeed("outbox", "retry", again)

@@ -50,7 +50,7 @@ import Testing
         let before = try digests(storectl.succeed("replay", "--json"))
         let run = try storectl.succeed("replay", "--diff", "--winner", "newest", "--json")
         let changes = try #require(try run.document["changes"]?.list)
-        // According to the queries, these videos have a different winning broadcast.
+        // A row changes if, according to the queries, its video has a different winning broadcast.
         func winners(_ arguments: String...) throws -> Set<String> {
             let found = try storectl.run(["query", "duplicates", "--json"] + arguments)
             return Set(
@@ -118,7 +118,7 @@ import Testing
         #expect(run.stderr.contains("youtube:aqz-KE-bpKQ"))
     }
 
-    /// Replaces bytes in the files of projections; returns whether there were any.
+    /// Replaces bytes in the files of projections; returns whether the files contained these bytes.
     private func changeLiveTables(
         _ storectl: Storectl, from old: String, to new: String
     ) throws -> Bool {

@@ -42,7 +42,7 @@ import Testing
             try self.ingest(storectl, document, at: time, date[0], date[1])
         }
         #expect(try counts(ingest(whole, "2019-07-10")) == [3, 3, 0])
-        // Reading it again records nothing, not even the list.
+        // Reading the same response again records nothing, not even the list.
         #expect(try counts(ingest(whole, "2019-07-10")) == [3, 0, 3])
         #expect(try changes(storectl, after: 0) == ["10 added"])
         let listed = try storectl.succeed("show", "3", "--json").document
@@ -72,7 +72,7 @@ import Testing
         let run = try ingest(storectl, broken, at: "2019-07-12", "--date", "2019-07-11")
         #expect(run.exit == 2)
         #expect(try week(storectl) == [10, 11])
-        // A response for another day cancels nothing either.
+        // A response for another day cancels nothing.
         let wrong = try ingest(storectl, other, at: "2019-07-12", "--date", "2019-07-12")
         #expect(wrong.exit == 2)
         #expect(try wrong.document["files"]?[0]?["refused"]?[0]?["path"]?.text == "$")

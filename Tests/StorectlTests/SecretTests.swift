@@ -5,7 +5,8 @@ import Testing
 /// Secrets appear only in the login file, never in other files of the store, in errors or in
 /// output.
 @Suite(.offTasks) struct SecretTests {
-    /// A string that every planted secret contains, for finding secrets in any surrounding text.
+    /// A string that every planted secret contains, so that the tests find secrets in any
+    /// surrounding text.
     private static let mark = "pl4nted"
 
     private func check(

@@ -6,7 +6,8 @@ import Testing
 @Suite(.offTasks) struct SimulateTests {
     /// Starts the system, reads its first line, and stops it.
     private func run(_ arguments: String..., signal: Int32 = SIGTERM) throws -> Storectl.Run {
-        // The output of the process is in its directory, which is deleted together with it.
+        // The output of the process is in the directory of `storectl`, which is deleted when
+        // `storectl` is released.
         let storectl = try Storectl()
         defer { withExtendedLifetime(storectl) {} }
         let process = try storectl.start(["simulate"] + arguments)

@@ -16,7 +16,7 @@ import Testing
 
         try server.kill()
         try files.removeItem(atPath: server.data)
-        // One device keeps writing before it notices the loss.
+        // One device appends events before it notices the loss.
         try history.append(5, to: stores[0])
         try server.start()
         #expect(try server.token != token)
@@ -88,7 +88,8 @@ import Testing
         var history = SyncHistory()
         try history.append(10, to: source)
         try Storectl.settle([source, other], server)
-        // These events are not pushed before the copy, so both stores contain them and push them.
+        // These events are not pushed before the store is copied, so the store and its copy both
+        // contain and push them.
         try history.append(5, to: source)
         try files.copyItem(atPath: source.store, toPath: copy.store)
         for store in [source, copy, other] { try history.append(8, to: store) }
@@ -105,13 +106,14 @@ import Testing
 
     /// The first action of a store after its log is restored in place.
     enum First: CaseIterable, Sendable {
-        /// It receives its own events, which it no longer has, from the server.
+        /// The store receives from the server its own events that it no longer has.
         case syncs
-        /// It appends events with ids that other stores already know.
+        /// The store appends events with ids that other stores already know.
         case appends
-        /// It appends more events with such ids than it did the first time.
+        /// The store appends events with ids that other stores already know, and more events than
+        /// the first time.
         case appendsMore
-        /// Some of its events were never pushed, so no copy of them is left.
+        /// Some of the store's events were never pushed, so no copy of them is left.
         case appendsUnpushed
     }
 

@@ -52,7 +52,7 @@ import Testing
         }
         #expect(watch.isRunning)
 
-        // The watch also pushes new events of its own store by itself.
+        // The watch also notices new events in its own store and pushes them.
         try history.append(to: watching)
         try eventuallyBlocking("the event of the watch") {
             try writing.sync(server.url, server).document["pulled"]?.number == 1
@@ -65,7 +65,7 @@ import Testing
     }
 
     /// A watch with an invalid token continues when the user replaces the token.
-    @Test func watchUsesATokenThatIsReplacedMeanwhile() throws {
+    @Test func watchUsesATokenReplacedWhileItRuns() throws {
         let server = try ServeProcess()
         let store = try Storectl.empty()
         var history = SyncHistory()

@@ -39,7 +39,8 @@ import Testing
         try history.check([store])
     }
 
-    /// Events pulled from a server do not wait for that server when it has stopped.
+    /// Events that were pulled from a server do not wait to be pushed to it, even if the server has
+    /// stopped.
     @Test func onlyUnpushedEventsWaitForTheServer() throws {
         let server = try ServeProcess()
         let (writing, reading) = (try Storectl.empty(), try Storectl.empty())
@@ -80,7 +81,7 @@ import Testing
     }
 
     /// Once a server has responded, events do not wait for addresses that never responded.
-    @Test func addressesThatNeverAnsweredDoNotCount() throws {
+    @Test func eventsDoNotWaitForAddressesThatNeverResponded() throws {
         let server = try ServeProcess()
         let store = try Storectl.empty()
         let token = try store.file("token", "t".utf8)
@@ -215,7 +216,7 @@ import Testing
         #expect(!run.stdout.contains(token) && !run.stderr.contains(token))
         #expect(try store.sync(server.url, server).exit == 7)
         #expect(try !store.printed(token))
-        // The store does not contain the token either.
+        // The store's files do not contain the token.
         for file in try FileManager.default.contentsOfDirectory(atPath: store.store) {
             let data = FileManager.default.contents(atPath: store.store + "/" + file) ?? Data()
             #expect(data.firstRange(of: Data(token.utf8)) == nil, "\(file)")

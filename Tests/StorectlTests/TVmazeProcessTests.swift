@@ -104,8 +104,8 @@ import Testing
         #expect(try store.run("doctor").exit == 0)
     }
 
-    /// After several killed syncs, the next sync reads the rest, and fresh pages are not requested
-    /// again.
+    /// After several killed syncs, the next sync reads the remaining pages, and fresh pages are not
+    /// requested again.
     @Test func killedSyncsResume() throws {
         let maze = try Maze()
         let store = try connected(maze, "US", "GB")

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `storectl watch` prints the changes of lists.
+/// `storectl watch` prints the changes to lists.
 @Suite(.offTasks) struct WatchTests {
     @Test(arguments: [SIGINT, SIGTERM])
     func changesOfOtherProcessesArePrintedAtOnce(_ signal: Int32) throws {
@@ -65,7 +65,7 @@ import Testing
         try storectl.succeed("network", "offline")
         let text = try storectl.succeed("watch", "list", "timeline", "--updates", "1").stdout
         #expect(text.hasPrefix("~\tfailed\toffline\thome\t") && text.contains("\n+\t0\t"))
-        // The queue depends on no remote.
+        // The queue does not depend on any remote.
         let queue = try storectl.succeed("watch", "queue", "--updates", "1", "--json").document
         #expect(queue["state"]?["failures"]?.list == [])
     }

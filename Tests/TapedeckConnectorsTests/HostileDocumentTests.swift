@@ -2,13 +2,13 @@ import TapedeckConnectors
 import TapedeckModel
 import Testing
 
-/// A document with one bad element, and the path of the element.
+/// A document with one bad element, and the expected path and error code.
 struct BadElement: CustomTestStringConvertible {
     let resource: String
     let json: String
     let path: String
     let code: ErrorCode
-    /// The number of facts that are kept.
+    /// The number of facts that are read despite the bad element.
     let kept: Int
 
     init(_ resource: String, _ json: String, _ path: String, _ code: ErrorCode, kept: Int = 0) {

@@ -50,8 +50,8 @@ struct RecordedWeekTests {
         }
     }
 
-    /// Returns the files in a folder, each of which is a complete listing for one day, with
-    /// increasing times.
+    /// Returns the files in a folder with their dates and with increasing times; each file is a
+    /// complete listing for one day.
     private func listings(_ folder: String) throws -> [(bytes: [UInt8], date: String, at: Int64)] {
         try Fixtures.files(folder).enumerated().map { index, file in
             let date = try #require(file.lastPathComponent.firstMatch(of: /\d{4}-\d\d-\d\d/))

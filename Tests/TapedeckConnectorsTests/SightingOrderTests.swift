@@ -18,8 +18,7 @@ import Testing
         let log = try EventLog.create(place.path("log"), options: place.options)
         defer { log.close() }
         for document in documents {
-            // The sightings of a document are recorded in shared commits; their order does not
-            // matter either.
+            // The sightings of a document are recorded in shared commits, in any order.
             try await withThrowingTaskGroup { group in
                 for event in document {
                     group.addTask {

@@ -52,7 +52,7 @@ import Testing
     }
 
     /// The index finds the same events as a filter over all records.
-    @Test func indexFindsSameEventsAsFilteringRecords() throws {
+    @Test func indexFindsTheSameEventsAsAFilter() throws {
         let log = try TemporaryDirectory().store("store", .init(unindexedEventsMax: 400))
         var random = SeededRandom(Seed.fresh())
         for _ in 0..<40 {

@@ -85,7 +85,7 @@ import Testing
         #expect(try log.verify().problems == [])
     }
 
-    @Test func stampsIncreaseWhenSystemClockGoesBack() throws {
+    @Test func stampsIncreaseWhenTheSystemClockGoesBack() throws {
         let time = ManualTime()
         let directory = try TemporaryDirectory()
         var options = EventLog.Options()

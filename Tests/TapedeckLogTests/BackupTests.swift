@@ -42,7 +42,7 @@ import Testing
         #expect(try copy.importEvents(from: directory.file("log.tdx")).recorded == 1)
     }
 
-    @Test func restoringInPlaceAssignsNewOriginDespiteReusedInode() throws {
+    @Test func restoringInPlaceAssignsANewOriginDespiteAReusedInode() throws {
         try log.backup(to: file)
         try log.appendBlocking([.sample(1)])
         log.close()
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func restoreOverExistingStoreIsRefused() throws {
+    @Test func restoringOverAnExistingStoreIsRefused() throws {
         try log.backup(to: file)
         let error = #expect(throws: LogError.self) {
             try EventLog.restore(from: file, into: directory.file("store"))
@@ -174,7 +174,7 @@ import Testing
         #expect(refused > 0)
     }
 
-    @Test func damagedStoreDoesNotOverwriteGoodBackup() throws {
+    @Test func damagedStoreDoesNotOverwriteAGoodBackup() throws {
         try log.backup(to: file)
         let before = try Data(contentsOf: URL(fileURLWithPath: file))
         log.close()
@@ -237,7 +237,7 @@ import Testing
         #expect(left.sorted() == ["log.mdb.bak", "notes.txt", "scratch-notes.mdb", "views-x.mdb"])
     }
 
-    @Test func eraseRefusesDirectoryWithoutStore() throws {
+    @Test func eraseRefusesADirectoryWithoutAStore() throws {
         let directory = try TemporaryDirectory()
         try Data().write(to: URL(fileURLWithPath: directory.file("log.mdb")))
         let error = #expect(throws: LogError.self) { try EventLog.erase(directory.path) }

@@ -111,7 +111,8 @@ import Testing
         }
         #expect(
             try other.chain(of: log.origin, at: 1_100) == log.chain(of: log.origin, at: 1_100))
-        // Events that the store already had stay; the rest equals the export.
+        // Events that the store already contained remain; all other events equal the events in the
+        // export.
         #expect(try other.event(EventID(origin: log.origin, sequence: 3)) != nil || known < 3)
         if known == 0 {
             let again = try other.export(to: directory.file("again.tdx"))
@@ -125,7 +126,7 @@ import Testing
         #expect(try other.verify().problems == [])
     }
 
-    @Test func compactedEventsOfDifferentHistoryAreAFork() throws {
+    @Test func compactedEventsOfADifferentHistoryAreAFork() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store("one")
         defer { log.close() }
@@ -258,7 +259,8 @@ import Testing
         return page
     }
 
-    /// Devices resend the receipts of a lost server, and some have compacted the events already.
+    /// Devices resend the receipts of a lost server, and some devices have already compacted the
+    /// events.
     @Test func receiptsOfCompactedEventsAreIgnored() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
@@ -274,7 +276,7 @@ import Testing
         #expect(try log.verify().problems == [])
     }
 
-    /// An abandoned history may end in compacted events or consist only of them.
+    /// An abandoned history may end with compacted events or consist only of compacted events.
     @Test(arguments: [0, 3])
     func healingAbandonsCompactedEventsToo(_ events: Int) throws {
         let directory = try TemporaryDirectory()
@@ -302,7 +304,7 @@ import Testing
         #expect(try other.verify().problems == [])
     }
 
-    @Test func stubOfDifferentHistoryIsAFork() throws {
+    @Test func stubOfADifferentHistoryIsAFork() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         defer { log.close() }
@@ -316,8 +318,8 @@ import Testing
         #expect(log.head.rawValue == 10)
     }
 
-    /// A server may still correct stamps in the future, which changes the stamps of the kept
-    /// events.
+    /// A server may still correct stamps that are in the future, so the stamps of the remaining
+    /// events may change.
     @Test func eventsStampedInTheFutureAreNotCompacted() throws {
         let directory = try TemporaryDirectory()
         let time = ManualTime()

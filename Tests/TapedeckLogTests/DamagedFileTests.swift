@@ -6,7 +6,7 @@ import Testing
 
 /// Whichever bytes of the log file are damaged, a call returns the right answer or an error.
 ///
-/// It never crashes and never silently returns a wrong answer.
+/// No call crashes or silently returns a wrong answer.
 @Suite(.serialized, .offTasks) struct DamagedFileTests {
     @Test func damagedFileGivesTheRightAnswerOrAnError() throws {
         let directory = try TemporaryDirectory()
@@ -116,7 +116,7 @@ private struct DamageSample {
         case 7:
             let (left, right) = (place(0..<pages) * 4_096, place(0..<pages) * 4_096)
             changed.replaceSubrange(left..<left + 4_096, with: bytes[right..<right + 4_096])
-            return ("a page over another", changed)
+            return ("a page copied over another page", changed)
         case 8:
             let page = place(0..<older.count / 4_096) * 4_096
             changed.replaceSubrange(page..<page + 4_096, with: older[page..<page + 4_096])
@@ -127,7 +127,8 @@ private struct DamageSample {
         }
     }
 
-    /// The places of the table names, of the flags of their roots, and of the keys of `meta`.
+    /// The byte ranges of the table names, of the flags of the tables' roots, and of the keys of
+    /// `meta`.
     func names() -> [(name: String, places: Range<Int>)] {
         let second = 4_096
         let newest = number(at: 144, 8) > number(at: second + 144, 8) ? 0 : second
@@ -216,7 +217,7 @@ private struct DamageSample {
         }
         let report = try log.verify()
         if isRefused, report.isIntact { Issue.record("\(name): verify found no damage") }
-        // Further writes must not crash either.
+        // Further writes must not crash.
         _ = try? log.appendBlocking([.sample(1)])
         _ = try? log.recordReceipts([.sample(of: log.origin, 1)])
         _ = try? log.mergeIndex()

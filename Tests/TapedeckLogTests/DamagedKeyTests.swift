@@ -51,7 +51,7 @@ import Testing
         #expect(error?.code == .damaged, "\(what): \(String(describing: error))")
     }
 
-    @Test(arguments: 0..<4) func exportFailsOnDamagedReceiptKey(_ place: Int) throws {
+    @Test(arguments: 0..<4) func exportFailsOnADamagedReceiptKey(_ place: Int) throws {
         try filled().close()
         try cutKey(of: .receipts, at: place)
         let log = try EventLog(opening: path)
@@ -65,12 +65,12 @@ import Testing
         }
     }
 
-    @Test(arguments: 0..<4) func mergeFailsOnDamagedKeyAndLosesNothing(_ place: Int) throws {
+    @Test(arguments: 0..<4) func mergeFailsOnADamagedKeyAndLosesNothing(_ place: Int) throws {
         try filled().close()
         try cutKey(of: .index, at: place)
         let log = try EventLog(opening: path)
         defer { log.close() }
-        // Enough rounds for a merge of all runs.
+        // Run enough rounds to merge all runs.
         expectDamaged("merge") {
             for round in 0..<12 {
                 try log.appendBlocking((0..<40).map { .sample($0 + round) })

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.offTasks) struct DiskFullTests {
-    @Test func logLosesNothingOnFullDiskAndResumesLater() throws {
+    @Test func logLosesNothingOnAFullDiskAndResumesLater() throws {
         let directory = try TemporaryDirectory()
         guard let disk = MountedDirectory(megabytes: 8, at: directory.file("disk")) else { return }
         defer { withExtendedLifetime(disk) {} }
@@ -50,7 +50,7 @@ import Testing
         again.close()
     }
 
-    @Test func importOnFullDiskKeepsItsProgressAndResumes() throws {
+    @Test func importOnAFullDiskKeepsItsProgressAndResumes() throws {
         let directory = try TemporaryDirectory()
         let source = try directory.store()
         for round in 0..<30 {
@@ -77,7 +77,7 @@ import Testing
         #expect(try roomy.verify().problems == [])
     }
 
-    @Test func creatingAStoreOnFullDiskFails() throws {
+    @Test func creatingAStoreOnAFullDiskFails() throws {
         let directory = try TemporaryDirectory()
         guard let disk = MountedDirectory(megabytes: 1, at: directory.file("disk")) else { return }
         defer { withExtendedLifetime(disk) {} }
@@ -93,7 +93,7 @@ import Testing
 
     /// LMDB writes to its lock file through a map: if the file has holes, a full disk kills the
     /// process.
-    @Test(arguments: [0, 4_096, 16_384]) func openingFailsIfLockFileDoesNotFit(
+    @Test(arguments: [0, 4_096, 16_384]) func openingFailsIfTheLockFileDoesNotFit(
         freeBytes: Int
     ) throws {
         let directory = try TemporaryDirectory()

@@ -52,7 +52,8 @@ import Testing
         #expect(target.head.rawValue == 10)
     }
 
-    /// The events of a page have receipts of one server; receipts of other servers follow them.
+    /// The events of a page have receipts from one server; receipts from other servers follow the
+    /// events.
     @Test func receiptsOfOtherServersInAPageAreRecorded() throws {
         _ = try target.record(try page(through: 4))
         var page = try page(from: 5)
@@ -85,7 +86,7 @@ import Testing
         #expect(try target.syncRow("cursor") == nil)
     }
 
-    @Test func differentEventWithSameIDIsAFork() throws {
+    @Test func differentEventWithTheSameIDIsAFork() throws {
         _ = try target.record(try page(through: 5))
         var page = ForeignEvents()
         let id = EventID(origin: source.origin, sequence: 5)

@@ -15,7 +15,8 @@ import Testing
                     for number in 0..<5 {
                         let appended = try await log.append([.sample(caller), .sample(number)])
                         let id = try #require(appended).lastID
-                        // Acknowledged events can be read and have the tags of their caller.
+                        // Acknowledged events can be read and have the tags that the caller has
+                        // set.
                         #expect(try read(log, id)?.tags == ProposedEvent.sample(number).tags)
                     }
                 }
@@ -94,7 +95,7 @@ import Testing
 
 private func read(_ log: EventLog, _ id: EventID) throws -> EventEnvelope? { try log.event(id) }
 
-/// Returns the seat if it was free.
+/// Takes a seat and returns it; returns nil if the seat is taken.
 private func takeSeat(_ seat: Int, in log: EventLog) async -> Int? {
     let tag = Tag(unchecked: "seat/\(seat)")
     let event = ProposedEvent(type: "SeatTaken", tags: [tag], payload: [])

@@ -31,7 +31,7 @@ import Testing
         return found
     }
 
-    @Test func eventsOfLosingHistoryAreReissued() throws {
+    @Test func eventsOfTheLosingHistoryAreReissued() throws {
         let origin = log.origin
         let before = try log.allEvents()
         #expect(try log.heal(from: id(8)) == 13)
@@ -49,7 +49,7 @@ import Testing
         #expect(forked.origin == origin && forked.firstSequence == 8 && forked.count == 13)
     }
 
-    @Test func eventsThatLostTheirIDsDoNotCount() throws {
+    @Test func eventsThatLostTheirIDsAreRefused() throws {
         let before = try log.allEvents()
         try log.heal(from: id(8))
         for event in before {
@@ -94,7 +94,7 @@ import Testing
         #expect(try copy.verify().problems.isEmpty)
     }
 
-    @Test func storesWithSameHistoryReissueSameEvents() throws {
+    @Test func storesWithTheSameHistoryReissueTheSameEvents() throws {
         let origin = log.origin
         try log.export(to: directory.file("out.tdx"))
         let other = try directory.store("other")
@@ -138,7 +138,7 @@ import Testing
 
     // MARK: - The losing history returns
 
-    /// The IDs of the events with this payload that count.
+    /// The IDs of the events that have this payload and are not refused.
     private func counting(_ payload: [UInt8], _ log: EventLog) throws -> [EventID] {
         try log.allEvents().filter { event in
             try event.payload == payload && !log.standing(of: event).isRefused
@@ -146,7 +146,7 @@ import Testing
     }
 
     @Test(arguments: [1, 3, 20])
-    func eventThatReturnsWithItsIDCountsOnce(pageCount: Int) throws {
+    func eventThatReturnsWithItsIDIsAcceptedOnce(pageCount: Int) throws {
         let origin = log.origin
         let before = try log.allEvents()
         let own = try foreignEvents(of: log, origin, pageCount: pageCount)
@@ -158,7 +158,7 @@ import Testing
         for event in before { #expect(try counting(event.payload, log) == [event.id]) }
         #expect(try log.verify().problems.isEmpty)
 
-        // A receipt of the reissued event changes nothing; nor does reopening the store.
+        // A receipt for the reissued event changes nothing, and neither does reopening the store.
         try log.recordReceipts([
             Receipt(
                 event: id(1, of: heir), lineage: LineageID(high: 7, low: 8), serverPosition: 1,
@@ -169,13 +169,13 @@ import Testing
         #expect(try counting(before[7].payload, again) == [before[7].id])
         #expect(try again.verify().problems.isEmpty)
 
-        // The event loses its ID again: the existing reissue counts again.
+        // The event loses its ID again, so its existing reissue is valid again.
         try again.heal(from: id(8, of: origin))
         #expect(try counting(before[7].payload, again) == [id(1, of: heir)])
         #expect(try again.verify().problems.isEmpty)
     }
 
-    @Test func allStoresCountTheSameOfTwoReissues() throws {
+    @Test func allStoresAcceptTheSameOneOfTwoReissues() throws {
         let origin = log.origin
         let before = try log.allEvents()
         try log.export(to: directory.file("out.tdx"))
@@ -196,7 +196,7 @@ import Testing
         }
         #expect(try log.verify().problems.isEmpty)
         #expect(try other.verify().problems.isEmpty)
-        // An export preserves this.
+        // A store that imports an export refuses the same reissues.
         try log.export(to: directory.file("both.tdx"))
         let copy = try directory.store("copy")
         try copy.importEvents(from: directory.file("both.tdx"))
@@ -206,7 +206,7 @@ import Testing
         #expect(try copy.verify().problems.isEmpty)
     }
 
-    @Test func reissueCountsDespiteADifferentEventWithItsFormerID() throws {
+    @Test func reissueIsAcceptedDespiteADifferentEventWithItsFormerID() throws {
         let origin = log.origin
         let before = try log.allEvents()
         let other = try twin(upTo: 7)
@@ -216,7 +216,7 @@ import Testing
         #expect(try log.verify().problems.isEmpty)
     }
 
-    @Test func verifyReportsReissueThatWronglyCounts() throws {
+    @Test func verifyReportsAReissueThatIsWronglyAccepted() throws {
         let origin = log.origin
         let own = try foreignEvents(of: log, origin, pageCount: 1)
         try log.heal(from: id(20, of: origin))
@@ -236,8 +236,8 @@ import Testing
 
     // MARK: - The other history
 
-    /// A store with the same origin and the same events up to a sequence, and different ones up to
-    /// 12.
+    /// Returns a store with the same origin, in which the events up to `sequence` are the same and
+    /// the events from there to 12 are different.
     private func twin(upTo sequence: UInt64) throws -> EventLog {
         let path = directory.file("twin")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
@@ -245,7 +245,8 @@ import Testing
         for page in try foreignEvents(of: log, log.origin, pageCount: 1, through: sequence) {
             _ = try other.record(page)
         }
-        // The API of a store cannot write as another origin, so this writes the records directly.
+        // The API of a store cannot write as another origin, so this function writes the records
+        // directly.
         let origin = log.origin
         let now = other.now()
         try other.write { transaction in

@@ -117,9 +117,9 @@ import Testing
         _ = try refused(write(whole + whole), by: target, .damaged)
     }
 
-    @Test func sameIDWithDifferentContentIsAFork() throws {
+    @Test func theSameIDWithDifferentContentIsAFork() throws {
         source.close()
-        // Two copies that continue as one origin, which the install mark normally prevents.
+        // Two copies of a store continue as one origin, which the install mark normally prevents.
         for (name, number) in [("left", 1), ("right", 2)] {
             try FileManager.default.createDirectory(
                 atPath: directory.file(name), withIntermediateDirectories: true)
@@ -246,7 +246,8 @@ import Testing
         let target = try directory.store("target", options)
         try target.importEvents(from: directory.file("ahead.tdx"))
         let id = try target.appendBlocking([.sample(1)]).firstID
-        // After the stamps that servers accepted, far below the clock of the device.
+        // The new stamp follows the stamps that servers accepted, and is far below the clock of the
+        // other device.
         #expect(try target.event(id)?.stamp == Stamp(milliseconds: 2_000_005, counter: 1))
     }
 

@@ -26,7 +26,7 @@ import Testing
 
     @Test func mergeUndoneByAFullMapLosesNothing() throws {
         let directory = try TemporaryDirectory()
-        // Many terms and little event data, so that merging fills the map.
+        // Use many terms and little event data, so that merging fills the map.
         let log = try directory.store("store", .init(mapSizeBytes: 1 << 20))
         var number = 0
         for _ in 0..<6 {

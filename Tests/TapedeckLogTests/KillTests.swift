@@ -9,7 +9,7 @@ import Testing
 /// `TAPEDECK_KILL_ROUNDS` is the number of rounds, for one writer and for two at once; a round
 /// takes about a tenth of a second. Each round checks the events it has added, every
 /// `roundsPerVerify`th round verifies the whole store, and every `roundsPerStore`th round creates a
-/// new store, so that the cost of a round does not grow with their number.
+/// new store, so that the cost of a round does not grow with the number of rounds.
 @Suite(.serialized, .offTasks) struct KillTests {
     private static let rounds = Seed.rounds("TAPEDECK_KILL_ROUNDS", 25)
     private static let roundsPerVerify = 20
@@ -40,7 +40,7 @@ import Testing
     }
 
     /// Lets processes append for a moment, kills them, and returns the number of events that each
-    /// acknowledged, by its seed.
+    /// process acknowledged, by the seed of the process.
     private func kill(
         _ writers: Int, in store: String, _ random: inout SeededRandom
     ) throws -> [UInt64: UInt64] {
@@ -61,7 +61,8 @@ import Testing
 
     /// Checks the events that processes added after a position, and returns the end of the log.
     ///
-    /// All acknowledged events are there, those of each process in order and without a gap.
+    /// The log must contain all acknowledged events; the events of each process must be in order
+    /// and have no gap.
     private func check(
         _ path: String, _ acknowledged: [UInt64: UInt64], after start: LogPosition, isWhole: Bool
     ) throws -> LogPosition {

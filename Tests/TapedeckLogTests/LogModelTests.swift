@@ -40,9 +40,9 @@ private struct World {
     init(seed: UInt64) throws {
         random = SeededRandom(seed)
         directory = try TemporaryDirectory("model")
-        // Later than every explicit stamp.
+        // Move the clock past every explicit stamp.
         time.move(2_000_000)
-        // A small map, so that it has to grow during all kinds of operations.
+        // Use a small map, so that it has to grow during all kinds of operations.
         var options = EventLog.Options(mapSizeBytes: 1 << 20)
         options.now = { [time] in time.now }
         log = try directory.store("own", options)
@@ -144,7 +144,7 @@ private struct World {
             foreign[index].model.record(receipt)
         }
         if random.chance(30) {
-            // Through a third store, which mixes the origins.
+            // Import through a third store, which mixes the origins.
             let third = 1 - index
             try other.export(to: directory.file("between.tdx"))
             try foreign[third].log.importEvents(from: directory.file("between.tdx"))

@@ -13,7 +13,7 @@ import Testing
         let reads = Atomic(0)
         let readers = DispatchGroup()
         for _ in 0..<3 {
-            // Separate threads, since other tests may block all threads of the pool.
+            // Use separate threads, because other tests may block all threads of the pool.
             readers.enter()
             Thread.detachNewThread {
                 defer { readers.leave() }

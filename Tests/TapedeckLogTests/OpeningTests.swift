@@ -199,8 +199,8 @@ import Testing
 
     // MARK: - Creating a store
 
-    /// Runs a command in two processes at once, held back until both wait for the lock, and returns
-    /// what each printed.
+    /// Runs a command in two processes that begin once both of them wait for the lock, and returns
+    /// what each process printed.
     static func race(_ store: String, _ command: String) throws -> [String] {
         let place = StoreDirectory(store)
         _ = try place.create()
@@ -257,7 +257,7 @@ import Testing
         #expect(error != nil)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
 
-        // Nor if it fails after the store was moved to its place.
+        // A creation that fails after the store has been moved to its place leaves no files.
         for isThere in [false, true] {
             let store = StoreDirectory(directory.file("other"))
             if isThere { _ = try store.create() }

@@ -108,7 +108,7 @@ import Testing
         }
         environment.close()
         let sound = try Data(contentsOf: URL(fileURLWithPath: path))
-        // A hole after its pages makes it large.
+        // A hole after the pages makes the file large.
         #expect(truncate(path, 200 << 20) == 0)
         #expect(try PageCheck.run(path, extent: .quick).problems == [])
         #expect(try PageCheck.run(path, extent: .quick).usedPages > 6_000)
@@ -159,7 +159,7 @@ extension Data {
         UInt16(self[offset]) | UInt16(self[offset + 1]) << 8
     }
 
-    /// The page to which a node of a branch leads.
+    /// The page that a node of a branch points to.
     fileprivate func child(_ page: Int, _ node: Int) -> UInt64 {
         let place = page * 4_096 + node
         return UInt64(word(place)) | UInt64(word(place + 2)) << 16 | UInt64(word(place + 4)) << 32

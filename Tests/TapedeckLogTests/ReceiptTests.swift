@@ -74,7 +74,7 @@ import Testing
         #expect(own > Stamp(milliseconds: time.now - 100))
     }
 
-    @Test func earliestReceiptDecidesWhetherAnEventCounts() throws {
+    @Test func earliestReceiptDecidesWhetherAnEventIsRefused() throws {
         try log.recordReceipts([receipt(1, near, at: time.now + 9, .refused(.tooLarge))])
         #expect(try overrides().rows.map(\.isRefused) == [true])
         // An earlier receipt accepts the event: the row stays, so that projections learn of the

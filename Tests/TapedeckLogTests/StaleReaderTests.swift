@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 @Suite(.offTasks) struct StaleReaderTests {
-    @Test func slotOfKilledReaderIsCleared() throws {
+    @Test func slotOfAKilledReaderIsCleared() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBlocking([.sample(1)])

@@ -6,9 +6,9 @@ import Testing
 
 /// # Two processes with one store, at every moment
 ///
-/// Two processes create, open, restore, shrink and erase a store. Each stops at every system call
-/// that the other one can notice, and only one runs at a time, so a run follows from its plan: no
-/// clock and no luck. Plans are
+/// Two processes create, open, restore, shrink and erase a store. Each process stops at every
+/// system call that the other process can notice, and only one process runs at a time. A run
+/// therefore depends only on its plan, not on a clock or on luck. Plans are
 ///
 /// - every preemption: one process makes some calls, then the other runs as far as it can, then the
 ///   first runs to its end;
@@ -16,7 +16,8 @@ import Testing
 /// - kills and failures: one process is killed before a call, or the call fails, and the other one
 ///   runs afterwards.
 ///
-/// After every run `Outcome.faults` is empty. `.ci/run` runs some plans, `tools/soak races` all.
+/// After every run `Outcome.faults` is empty. `.ci/run` runs some plans, and `tools/soak races`
+/// runs all plans.
 @Suite(.serialized, .offTasks) struct StoreRaceTests {
     /// A command for a process.
     enum Command: String, CaseIterable {
@@ -207,8 +208,8 @@ private final class Rig {
     func run(_ plan: StoreRaceTests.Plan) throws -> Int {
         try? FileManager.default.removeItem(atPath: store)
         if plan.exists {
-            // The copy has the install mark of another file and would get a new origin; opening it
-            // settles that.
+            // The copied store has the install mark of another file; opening it here gives it a new
+            // origin before the run begins.
             try FileManager.default.copyItem(atPath: template, toPath: store)
             try EventLog(opening: store, options: .init(mapSizeBytes: 1 << 20)).close()
         }
@@ -251,9 +252,10 @@ private final class Rig {
         command == .restore ? "restore \(backup)" : command.rawValue
     }
 
-    /// Runs processes to their ends, the preferred one as long as it does not wait.
+    /// Runs all processes to their ends, and the preferred process whenever it does not have to
+    /// wait.
     private func finish(_ all: [SteppedChild], _ preferred: () -> Int) throws {
-        // The processes that have waited since another one last made progress.
+        // The processes that have waited since another process last made progress.
         var waiting: Set<Int> = []
         while true {
             let active = all.indices.filter { !all[$0].isDone }

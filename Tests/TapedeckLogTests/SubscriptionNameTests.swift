@@ -36,8 +36,9 @@ import Testing
         log.close()
     }
 
-    /// A suspended subscriber loses its name to another process, and learns of it when it resumes.
-    @Test func anotherProcessMayTakeNameOfSuspendedSubscriber()
+    /// A suspended subscriber loses its name to another process, and notices the loss when it
+    /// resumes.
+    @Test func anotherProcessMayTakeTheNameOfASuspendedSubscriber()
         async throws
     {
         let directory = try TemporaryDirectory()
@@ -64,8 +65,8 @@ import Testing
 
     /// A child prints the events that it receives and acknowledges, and is killed at any point.
     ///
-    /// The next child continues after them: no event is skipped, and acknowledged events do not
-    /// come again.
+    /// The next child continues after the acknowledged events: no event is skipped, and
+    /// acknowledged events are not delivered again.
     @Test func killedSubscriberResumesAfterAcknowledgedEvents()
         async throws
     {
@@ -134,7 +135,8 @@ import Testing
         let whole = try Data(contentsOf: URL(fileURLWithPath: path))
         let size = SubscriptionMarks.slotCount
         #expect(whole.count == 2 * size)
-        // Three were written: for the beginning, for 4 and for 7; the third is in the second half.
+        // Three checkpoints were written: for the beginning, for position 4 and for position 7. The
+        // third checkpoint is in the second half of the file.
         var cut = whole
         cut[size + 20] ^= 1
         try cut.write(to: URL(fileURLWithPath: path))

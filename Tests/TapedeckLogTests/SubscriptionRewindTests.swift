@@ -42,16 +42,17 @@ import Testing
             if let last = delivery.events.last { try await mails.acknowledge(through: last) }
         }
         let from = try #require(found.first)
-        // No new event is skipped, and few events come again.
+        // No new event is skipped, and few events are delivered again.
         #expect(from <= 301)
         #expect(found == Array(from...500))
         #expect(301 - from <= UInt64(2 * (lost + 20)), "\(lost): began at \(from)")
         log.close()
     }
 
-    /// The copy is written over the file while the store is open and a loop waits.
+    /// The copy is written over the file while the store is open and a loop waits for events.
     ///
-    /// LMDB may return to an earlier commit than that of the copy, so the test reads the head.
+    /// LMDB may return to a commit that is earlier than the commit of the copy, so the test reads
+    /// the head.
     @Test func logRestoredUnderAnOpenStoreIsDetected() async throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
@@ -67,7 +68,8 @@ import Testing
         try await Task.sleep(for: .milliseconds(20))
 
         let file = try #require(FileHandle(forWritingAtPath: path))
-        // Never shorter than its first pages, which an open store may read at any time.
+        // The file is never shorter than its first pages, because an open store may read these
+        // pages at any time.
         try file.write(contentsOf: copy)
         try file.truncate(atOffset: UInt64(copy.count))
         try file.close()

@@ -23,7 +23,8 @@ import Testing
         #expect(try await positions(mails, 10).count == 10)
         try await acknowledge(4, mails)
         try await acknowledge(2, mails)
-        // To the next loop, and to a new subscription after a restart.
+        // The events are delivered again to the next loop, and to a new subscription after a
+        // restart.
         #expect(try await positions(mails, 6) == Array(5...10))
         log.close()
         log = try EventLog(opening: directory.file("store"))
@@ -49,8 +50,8 @@ import Testing
         log.close()
     }
 
-    /// Events that do not match are skipped, and count as acknowledged when all events before them
-    /// are.
+    /// Events that do not match are skipped, and are treated as acknowledged once all events before
+    /// them are acknowledged.
     @Test func checkpointAdvancesPastFilteredEvents()
         async throws
     {

@@ -65,7 +65,7 @@ import Testing
         }
         try await eventually { left == nil }
         #expect(log.observers.withLock { $0.isEmpty })
-        // Its name is free again, too.
+        // The name of the subscription is free again, too.
         let again = try subscribe(log)
         #expect(try statuses(log) == ["mails": 3])
         again.close()

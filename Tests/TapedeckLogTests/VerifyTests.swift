@@ -5,7 +5,8 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// Damage planted in a store's tables, which LMDB itself cannot see, is found and located.
+/// Verification finds and locates damage that was planted in a store's tables and that LMDB itself
+/// cannot detect.
 @Suite(.offTasks) struct VerifyTests {
     struct Plant: CustomTestStringConvertible {
         var testDescription: String
@@ -117,8 +118,8 @@ import Testing
         #expect(!found.isEmpty, "\(report.problems)")
     }
 
-    /// Between two slices the map may grow, which waits for every reader, and index runs may be
-    /// merged.
+    /// Between two slices, index runs may be merged, and the map may grow, although growing waits
+    /// for every reader.
     @Test func verificationHoldsNoTransactionBetweenSlices() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store("store", .init(mapSizeBytes: 1 << 17))
@@ -180,7 +181,7 @@ import Testing
         }
         #expect(try EventLog.verify(place).problems == [])
 
-        // Rows that only concern projections are written again.
+        // Damaged rows that concern only projections are ignored and written again.
         for key in keys where [UInt8(ascii: "c"), UInt8(ascii: "n")].contains(key.first) {
             try flip(key)
         }
@@ -243,7 +244,7 @@ import Testing
         #expect(problems == [])
     }
 
-    @Test func allProblemsAreCountedAndTheFirstListed() throws {
+    @Test func allProblemsAreCountedAndTheFirstOnesAreListed() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBlocking((0..<400).map { .sample($0) })

@@ -33,7 +33,7 @@ struct FoldOrderTests {
         }
     }
 
-    /// A projection may route both to one key.
+    /// A projection may route two entities with equal content to one key.
     @Test func entitiesWithEqualContentHaveDifferentOrders() {
         let orders = (0..<100).map { number in
             ObservedFact(

@@ -8,7 +8,7 @@ enum Vectors {
             .deletingLastPathComponent().appendingPathComponent("schema/vectors/" + name).path
     }
 
-    /// Whether to rewrite the files: only for a new format, under a new name.
+    /// Whether to rewrite the files, which is allowed only for a new format with new file names.
     static var areWritten: Bool {
         ProcessInfo.processInfo.environment["TAPEDECK_WRITE_VECTORS"] == "1"
     }

@@ -20,8 +20,8 @@ import Testing
         }
     }
 
-    /// A list over very many keys is built as a whole, and the result is the same even if the
-    /// reader ignores errors.
+    /// A list with very many keys is built as a whole; a reader that ignores errors gets the same
+    /// result.
     @Test func listOfVeryManyKeysIsBuiltAsAWhole() throws {
         let readers = ReaderNotes()
         let store = try TestStore([readers], isLive: false)

@@ -167,7 +167,8 @@ import Testing
         try store.checkVerifies()
     }
 
-    /// The log was replaced by an older copy of itself: the views contain events that it has lost.
+    /// The log was replaced by an older copy of itself, so the views contain events that the log no
+    /// longer contains.
     @Test func fileAheadOfItsLogIsRebuilt() throws {
         let store = try TestStore()
         try store.append(LoanStarted(isbn: "1", reader: "r"))

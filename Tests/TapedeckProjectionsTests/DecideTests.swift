@@ -56,7 +56,7 @@ import Testing
         #expect(try notes(store) == 50)
     }
 
-    /// As above, but the decisions read several keys, so they cannot wait for each other.
+    /// The decisions read several keys, so they cannot wait for each other.
     @Test func tasksReadingManyKeysNeverExceedTheLimit()
         async throws
     {
@@ -101,7 +101,7 @@ import Testing
         #expect(won > 0 && won < Int(most), "one process took \(won)")
     }
 
-    /// Runs in a separate process, so that other tests do not delay it.
+    /// Runs the decisions in a separate process, so that other tests do not delay them.
     private static func raceInChild(_ directory: String, _ name: String, _ most: UInt64) async {
         let result = await #expect(
             processExitsWith: .success, observing: [\.standardErrorContent]

@@ -10,8 +10,8 @@ import Testing
         "By hash, then by position, however the blocks were divided among threads"
     )
     func entriesAreSortedByHashThenPosition() throws {
-        // Few keys with many entries each, many keys with few entries, and hashes that differ only
-        // in their last bits, so that buckets are mixed and large.
+        // Use few keys with many entries each, many keys with few entries, and hashes that differ
+        // only in their last bits, so that buckets are mixed and large.
         for (keys, entries) in [(1, 3), (3, 500), (40, 5_000), (4_000, 6_000), (6_000, 6_000)] {
             var random = SeededGenerator(UInt64(keys))
             // Use as many partitions as for a long log.

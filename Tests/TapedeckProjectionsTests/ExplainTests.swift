@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    /// A key with more events than are examined: the earlier events are folded first, and only
-    /// once.
+    /// The key has more events than `explain` examines; the earlier events are folded first, and
+    /// only once.
     @Test func keyWithVeryManyEventsIsExaminedInPart() throws {
         let store = try TestStore([LastWord(), ReaderNotes()], isLive: false)
         for number in 0..<300 {
@@ -60,7 +60,7 @@ import Testing
         #expect(without.events.map(\.role) == [.deciding])
         #expect(now.state == [StateField(name: "word", value: "second")])
         #expect(without.state == [StateField(name: "word", value: "first")])
-        #expect(now.rule == "The last note counts.")
+        #expect(now.rule == "The last note determines the word.")
     }
 
     /// Without one of the two events, the other one yields the same state; the event before them is
@@ -128,7 +128,7 @@ private struct LastWord: Projection {
     let version = 1
     let tagKind = "book"
     let eventTypes = [NoteAdded.eventType]
-    let ruleText: String? = "The last note counts."
+    let ruleText: String? = "The last note determines the word."
 
     func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         key.state.word = try event.decode(NoteAdded.self).text

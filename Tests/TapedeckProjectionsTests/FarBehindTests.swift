@@ -6,7 +6,8 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// A projection that is very far behind is rebuilt in a separate file; only in `tools/soak`.
+/// A projection that is very far behind is rebuilt in a separate file; these tests run only in
+/// `tools/soak`.
 @Suite(.enabled(if: Soak.isOn), .offTasks) struct FarBehindTests {
     private func append(_ count: UInt64, to store: TestStore) throws {
         for start in stride(from: 0, to: count, by: 50_000) {

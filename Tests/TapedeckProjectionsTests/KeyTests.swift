@@ -54,7 +54,8 @@ import Testing
 
     @Test func longKeysAreKeptApart() throws {
         let stem = String(repeating: "x", count: 199)
-        // Keys around the length at which keys are cut, and keys that are equal far beyond it.
+        // Use keys about as long as the length at which keys are cut, and keys that are equal far
+        // beyond that length.
         var names = (213...218).map { String(repeating: "y", count: $0) }
         names += [
             stem + String(repeating: "a", count: 196), stem + String(repeating: "a", count: 195),
@@ -80,9 +81,9 @@ import Testing
         try checkKeptApart(names)
     }
 
-    /// An event that concerns two keys with equal hashes, and one with a colliding tag of a kind by
-    /// which another projection is routed.
-    @Test func eventOfTwoKeysWithEqualHashesCountsForBoth() throws {
+    /// One event concerns two keys with equal hashes; another event has a tag with the same hash,
+    /// but of a kind that routes another projection.
+    @Test func eventOfTwoKeysWithEqualHashesIsFoldedIntoBoth() throws {
         let names = try collidingNames(of: "shelf/", count: 3)
         let store = try TestStore()
         for _ in 0..<3 {

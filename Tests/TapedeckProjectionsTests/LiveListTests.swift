@@ -22,7 +22,7 @@ private struct BooksByTitle: LiveQuery {
         RowRange(of: CardCatalogue(), table: 1), RowRange(of: CardCatalogue(), table: 2),
     ]
     let limit: Int
-    /// Whether changed rows of the details name no subject.
+    /// If true, changed rows of the details do not name their subjects.
     var isVague = false
     /// The time at which books become old.
     var oldAt: Int64?
@@ -80,7 +80,7 @@ private struct BooksByTitle: LiveQuery {
 
 /// After every update, a followed list equals the list that a reader gets.
 @Suite(.offTasks) struct LiveListTests {
-    /// A list as a consumer keeps it.
+    /// A consumer's copy of a list.
     private struct Followed {
         let loop: LiveLoop<ShelvedBook>
         let query: BooksByTitle
@@ -114,7 +114,7 @@ private struct BooksByTitle: LiveQuery {
         }
     }
 
-    @Test func dependenciesUnderTheirFormerNameStillCount() {
+    @Test func dependenciesUnderTheirFormerNameAreStillUsed() {
         #expect(FormerQuery().projections.map(\.name) == [CardCatalogue().name])
     }
 

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    /// More receipts than one transaction processes.
+    /// There are more receipts than one transaction processes.
     @Test func veryManyReceiptsAreProcessedInBatches() throws {
         let store = try TestStore([BookHistory(), ShelfCounts()])
         let origin = OriginID(high: 1, low: 1)
@@ -64,8 +64,8 @@ import Testing
         #expect(moves?.moves == count - count / 10)
     }
 
-    /// Enough events for several processors to share: a few keys with many events, and many keys
-    /// with a few events.
+    /// There are enough events for several processors to share: a few keys with many events, and
+    /// many keys with a few events.
     @Test func largeBatchEqualsARebuild() throws {
         let seed = Seed()
         var random = seed.generator()
@@ -79,8 +79,8 @@ import Testing
         }
     }
 
-    /// Meanwhile another process folds other projections of the file, or has folded the same
-    /// events.
+    /// Another process folds other projections of the file at the same time, or has already folded
+    /// the same events.
     @Test func largeBatchIsFoldedOnceDespiteConcurrentFolds() throws {
         let seed = Seed()
         var random = seed.generator()
@@ -107,11 +107,11 @@ import Testing
         try store.checkVerifies("\(seed)")
     }
 
-    /// More bytes than one batch copies out of the log.
+    /// There are more bytes than one batch copies out of the log.
     @Test func largeEventsAreFoldedInBatches() throws {
         let store = try TestStore([BookHistory(), ReaderNotes()])
         let text = String(repeating: "n", count: 200_000)
-        // Append a few at a time, so that only the fold has all of them in memory.
+        // Append a few events at a time, so that only the fold has all events in memory.
         let count = FoldBatch.bytesMax / 200_000 + 15
         for start in stride(from: 0, to: count, by: 20) {
             try store.log.appendBlocking(
@@ -123,8 +123,8 @@ import Testing
         try store.checkVerifies()
     }
 
-    /// More events of a key than its in-key checkpoints reach back, and late events anywhere among
-    /// them.
+    /// A key has more events than its in-key checkpoints cover, and late events arrive anywhere
+    /// among these events.
     @Test func lateEventsAreFoldedFromAnyInKeyCheckpoint() throws {
         let store = try TestStore()
         let (early, late) = (OriginID(high: 1, low: 1), OriginID(high: 2, low: 2))
@@ -144,7 +144,7 @@ import Testing
             try store.log.record([try note(late, 10_000 + place * 10 - 5)])
             try store.checkVerifies("late before the event \(place)")
         }
-        // Append more events after them, and then a whole batch of late events.
+        // Append more events after the existing events, and then a whole batch of late events.
         try store.log.record(try (count..<count + 130).map { try note(early, 10_000 + $0 * 10) })
         try store.checkVerifies("further events")
         try store.log.record(try (1..<80).map { try note(late, 10_003 + $0 * 60) })
@@ -171,7 +171,7 @@ import Testing
             try store.log.appendBlocking(Array(events[start...].prefix(10_000)))
         }
         try store.touch()
-        // A late event: the numbers of all loans are now wrong.
+        // A late event arrives, so the numbers of all loans are now wrong.
         try store.log.appendBlocking([
             try ProposedEvent(
                 NoteAdded(isbn: "1", reader: "r", text: "late"), atMilliseconds: 999_999)
@@ -187,8 +187,8 @@ import Testing
 
     /// Two origins see one fact; which event is folded depends on the facts and not on the order of
     /// arrival.
-    @Test(arguments: [true, false]) func equalFactsOfTwoOriginsFoldOnce(isSmallerFirst: Bool) throws
-    {
+    @Test(arguments: [true, false])
+    func equalFactsOfTwoOriginsAreFoldedOnce(isSmallerFirst: Bool) throws {
         let store = try TestStore([BookHistory(), ShelfCounts()])
         let events = try [1, 2].map { number in
             HistoryEvent(
@@ -223,7 +223,7 @@ import Testing
         let state = try store.runner.read { try $0.state(of: BookHistory(), key: Tag("book", "1")) }
         #expect(state == nil)
         try store.append(note)
-        try store.checkVerifies("after an event that counts")
+        try store.checkVerifies("after an event that is folded")
         try store.log.appendBlocking([event])
         try store.checkVerifies("last")
         let newer = try store.runner.read { try $0.state(of: NewerNotes(), key: Tag("book", "1")) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// A table as an observer keeps it: a snapshot and the later differences, without further reads.
+/// An observer's copy of a table: a snapshot and the later differences, without further reads.
 private struct ReplayedTable {
     var rows: [[UInt8]: [UInt8]] = [:]
 
@@ -29,7 +29,7 @@ private struct ReplayedTable {
     }
 }
 
-/// Observers get the changes of each commit, which add up to exactly the table.
+/// Observers get the changes in each commit; together, the changes yield exactly the table.
 @Suite(.offTasks) struct ObserveTests {
     private func table(
         _ views: Views, _ projection: some Projection, _ number: Int
@@ -90,7 +90,7 @@ private struct ReplayedTable {
         #expect(kinds == ["inserted", "removed", "updated", "moved"])
     }
 
-    @Test func refusedEventReportsNoChangeOfUnchangedRows() throws {
+    @Test func refusedEventReportsNoChangeToUnchangedRows() throws {
         let store = try TestStore([PoisonedNotes()])
         try store.append(NoteAdded(isbn: "1", reader: "r", text: "note"))
         try store.touch()
@@ -149,7 +149,7 @@ private struct ReplayedTable {
         #expect(diffs.count == 1)
     }
 
-    @Test func observerThatFellTooFarBackIsReset() throws {
+    @Test func observerThatLaggedTooFarIsReset() throws {
         let store = try TestStore([CardCatalogue()])
         try store.touch()
         let file = try store.file()
@@ -168,7 +168,7 @@ private struct ReplayedTable {
         #expect(try numbers(after: 10) == Array(11...count + 10))
         #expect(try numbers(after: 9) == nil)
         #expect(try numbers(after: 0) == nil)
-        // A position in a file that has been replaced.
+        // This position is in a file that has been replaced.
         #expect(try numbers(after: count + 11) == nil)
         #expect(try file.environment.read { try $0.count(file.diffs) } == Int(count))
     }
@@ -183,8 +183,8 @@ private struct ReplayedTable {
         try store.touch()
         let file = try store.file()
         let batches = try file.environment.read { try DiffRing(file).batches(after: 0, $0) }
-        // There are two commits: one of 2,048 events, and one of the rest. Neither contains more
-        // rows than the limit.
+        // There are two commits: one with 2,048 events, and one with the remaining events. Neither
+        // commit contains more rows than the limit.
         #expect(try #require(batches).allSatisfy { $0.batch.entries.count <= DiffBatch.entriesMax })
         try store.checkVerifies()
     }

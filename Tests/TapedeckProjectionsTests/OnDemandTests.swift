@@ -75,7 +75,7 @@ import Testing
         #expect(try texts(store) == ["two"])
     }
 
-    @Test func rebuildByNameCountsAsUse() throws {
+    @Test func rebuildByNameIsTreatedAsUse() throws {
         let store = try makeStore()
         #expect(try names(store.runner.rebuild(["note-index"])) == ["note-index"])
         #expect(try store.runner.status().map(\.isBuilt) == [true, true])
@@ -94,7 +94,7 @@ import Testing
         #expect(try texts(store) == ["one"])
     }
 
-    @Test func commitsReportNoChangesOfRowsThatAreNotFollowed() throws {
+    @Test func commitsReportNoChangesToRowsThatAreNotFollowed() throws {
         let store = try makeStore()
         _ = try store.runner.rebuild(["reader-notes", "note-index"])
         let ring = DiffRing(try store.file())

@@ -35,7 +35,7 @@ import Testing
 
     /// The suite is worthless if it lets one of these projections pass.
     @Test(arguments: [FoldByArrival() as any Projection, LastToArrive()])
-    func foldByArrivalIsDetected(_ planted: any Projection) throws {
+    func foldThatDependsOnArrivalIsDetected(_ planted: any Projection) throws {
         let seed = Seed()
         var random = seed.generator(2)
         let history = try HistoryGenerator(events: 300).generate(&random)

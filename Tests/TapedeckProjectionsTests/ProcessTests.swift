@@ -66,7 +66,7 @@ import Testing
     /// Two processes take turns folding one file, and one of them folds only half of its
     /// projections.
     ///
-    /// Under the law `.any`, an event that was folded twice would count twice.
+    /// Under the law `.any`, an event that is folded twice would be counted twice.
     @Test func noEventIsFoldedTwiceByTwoProcesses() async throws {
         let store = try TestStore()
         try store.append(NoteAdded(isbn: "0", reader: "all", text: "first"))
@@ -211,7 +211,8 @@ import Testing
         #expect(try store.viewsFiles().filter { $0.hasSuffix(".mdb") } == ["views-3.mdb"])
     }
 
-    /// One kill for every eight rounds of the log's own kill loop, because a process starts slowly.
+    /// The number of kills: one for every eight rounds of the log's own kill loop, because a
+    /// process starts slowly.
     private static let kills = max(
         3, Seed.setting("TAPEDECK_KILL_ROUNDS", default: 25) / 8)
 

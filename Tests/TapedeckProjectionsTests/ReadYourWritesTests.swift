@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    /// Types and origins that appear between two reads of the log by the runner.
+    /// New types and origins appear while the runner is between two reads of the log.
     @Test func newTypesAndOriginsMayAppearDuringFolds() throws {
         let store = try TestStore()
         let (log, runner) = (store.log, store.runner)
@@ -145,7 +145,7 @@ import Testing
         try store.checkVerifies()
     }
 
-    /// A thread that waits for a views file holds no resource that a growing log map waits for.
+    /// A thread that waits for a views file does not prevent the map of the log from growing.
     @Test func logCanGrowWhileAFoldWaitsForTheViews() throws {
         let directory = TestStore.emptyDirectory()
         defer { TestStore.remove(directory) }

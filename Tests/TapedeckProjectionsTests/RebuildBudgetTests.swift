@@ -12,7 +12,7 @@ import Testing
         var testDescription: String
         var budgets: Rebuild.Budgets
         var workers = 2
-        /// Whether entries are spilled to a file, and whether rows are.
+        /// Whether entries are spilled to a file; the next property is the same for rows.
         var spillsEntries = false
         var spillsRows = false
     }

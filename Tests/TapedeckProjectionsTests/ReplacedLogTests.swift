@@ -22,7 +22,8 @@ import Testing
         /// Restores the file as `cp` does: it keeps its inode.
         func putBack() throws {
             let file = try #require(FileHandle(forWritingAtPath: path))
-            // Never shorter than its first pages, which an open store may read at any time.
+            // The file is never shorter than its first pages, because an open store may read these
+            // pages at any time.
             try file.write(contentsOf: bytes)
             try file.truncate(atOffset: UInt64(bytes.count))
             try file.close()
@@ -94,8 +95,8 @@ import Testing
         #expect(try store.file().number == number)
     }
 
-    /// The last event and its position are the same in both histories; the events before it are
-    /// not.
+    /// The last event and its position are the same in both histories, but the earlier events
+    /// differ.
     @Test func pulledEventAtTheSamePositionDoesNotHideADifference() throws {
         let pulled = HistoryEvent(
             origin: OriginID(high: 7, low: 7),

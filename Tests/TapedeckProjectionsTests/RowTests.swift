@@ -7,7 +7,7 @@ import Testing
 
 /// Live tables and a rebuild agree, no matter which rows a projection yields.
 @Suite(.offTasks) struct RowTests {
-    @Test func lastOfSeveralRowsWithOneKeyCounts() throws {
+    @Test func lastOfSeveralRowsWithOneKeyIsKept() throws {
         let store = try TestStore([LastNote()])
         for number in 0..<12 {
             try store.append(
@@ -30,8 +30,8 @@ import Testing
         #expect(notes[1] == ["note 6", "note 8", "note 10", "note 7", "note 9", "note 11"])
     }
 
-    /// Two entities with equal content count twice, even under one key; an entity that two origins
-    /// have seen counts once.
+    /// Two entities with equal content are counted as two, even under one key; an entity that two
+    /// origins have seen is counted as one.
     @Test func entitiesWithEqualContentAreCountedSeparately() throws {
         let store = try TestStore([ShelfHistory()])
         func sighting(_ entity: String, _ origin: UInt64) throws -> HistoryEvent {

@@ -180,7 +180,7 @@ import Testing
     }
 }
 
-/// Counts the notes with each text, in items named by the text.
+/// Counts the notes by text, in one item for each text.
 private struct LongItems: Projection {
     let name = "long-items"
     let version = 1

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// `verify` finds every difference from the log and names its place.
+/// `verify` finds every difference from the log and reports its location.
 @Suite(.offTasks) struct VerifyTests {
     private func store() throws -> TestStore {
         let store = try TestStore()
@@ -68,7 +68,7 @@ import Testing
         #expect(difference.projection == "reader-notes")
         #expect(difference.part == "items")
         #expect(difference.key.hasPrefix("reader/reader-2 "))
-        #expect(difference.what == "a fresh rebuild has it, but the live tables do not")
+        #expect(difference.what == "a fresh rebuild contains the entry, but the live tables do not")
     }
 
     @Test func extraRowIsReported() throws {
@@ -80,7 +80,8 @@ import Testing
         #expect(difference.projection == "cards")
         #expect(difference.part == "rows")
         #expect(difference.key.contains("nobody"))
-        #expect(difference.what == "the live tables have it, but a fresh rebuild does not")
+        #expect(
+            difference.what == "the live tables contain the entry, but a fresh rebuild does not")
     }
 
     @Test func everyDifferentProjectionIsReported() throws {
@@ -107,7 +108,7 @@ import Testing
     }
 }
 
-/// A replay up to a point equals a store that holds only the events up to that point.
+/// A replay up to a point equals a store that contains only the events up to that point.
 @Suite(.offTasks) struct ReplayTests {
     @Test func replayToAPositionEqualsAStoreOfThatPrefix() throws {
         let seed = Seed()
@@ -130,7 +131,7 @@ import Testing
         #expect(try !store.viewsFiles().contains { $0.hasPrefix("scratch-") })
     }
 
-    /// The log does not record when it learned of a receipt.
+    /// The log does not record when a receipt arrived.
     @Test func replayToAPositionUsesTheReceiptsKnownToday() throws {
         let store = try TestStore([BookHistory()])
         for number in 0..<4 {

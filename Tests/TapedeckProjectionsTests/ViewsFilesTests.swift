@@ -82,9 +82,8 @@ import Testing
         #expect(none.projections.isEmpty)
     }
 
-    // A store whose projections were read by two versions of a program, last by the newer one.
-
-    /// A store whose projections have been read by two versions of a program, now by the newer.
+    /// Returns a store whose projections have been read by two versions of a program, most recently
+    /// by the newer version.
     private func storeOfTwoVersions() throws -> TestStore {
         let store = try TestStore([BookHistory(version: 1)])
         try store.append(NoteAdded(isbn: "1", reader: "r", text: "a"))

@@ -113,7 +113,7 @@ private final class LiveReader: Sendable {
         return LiveReader(connection)
     }
 
-    /// Returns the next sign that differs from the previous sign.
+    /// Returns the next `Sign` that differs from the previous one.
     func change() async throws -> Sign {
         let before = last.withLock { $0 }
         while true {

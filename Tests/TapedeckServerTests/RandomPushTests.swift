@@ -150,7 +150,8 @@ private struct Model {
         refused.append(isRefused)
     }
 
-    /// Returns a push like one from a correct device in most respects, with some known entries.
+    /// Returns a push that contains some known entries and mostly resembles a push from a correct
+    /// device.
     func randomPush(_ random: inout SeededRandom) -> Push {
         let origin = UInt64.random(in: 1...4, using: &random)
         let known = last[origin, default: 0]

@@ -128,7 +128,7 @@ import Testing
         let stored = try await it.readAll().entries[2]
         #expect(stored.kind == .receipt)
         #expect(stored.body == Array(entries.dropFirst(SyncEntryReader.headCount)))
-        // A receipt for an unknown event.
+        // This receipt is for an unknown event.
         var unknown: [UInt8] = []
         var stranger = early
         stranger.event = EventID(1, 3)
@@ -267,8 +267,8 @@ import Testing
         #expect(all.entries.count == 10)
         let held = try stub(4...9)
         #expect(all.entries[3].body == held)
-        // A device that has only its events after 11 receives earlier events in full and later
-        // events as references.
+        // A device that has only its own events after sequence 11 receives its earlier events in
+        // full and its later events as references.
         let answer = try await it.storage.pull(
             it.space, after: SyncCursor(try await it.lineage()), bytesMax: 1 << 20,
             held: EventID(1, 11))

@@ -125,7 +125,7 @@ import Testing
         #expect(log.head == LogPosition(rawValue: 5))
     }
 
-    /// The sums of a preview saturate.
+    /// Sums in a preview stop at the maximum instead of overflowing.
     @Test func previewSumsDoNotOverflow() throws {
         let log = try rig.store("store")
         try log.note("one")

@@ -51,7 +51,7 @@ struct CustodyTests {
     @Test func firstValidClaimWins() {
         let at = CustodyTests.start + CustodyTests.term
         let claims = [
-            // This claim is too early by a millisecond, so it does not count.
+            // This claim is one millisecond too early, so it is ignored.
             (CustodyTests.phone, 2 as UInt64, at - 1), (CustodyTests.tablet, 3, at),
             (CustodyTests.phone, 4, at + 5),
         ]

@@ -121,7 +121,7 @@ struct SyncStateTests {
         #expect(wait.until == 500)
     }
 
-    @Test mutating func retryAfterOfTheServerIsFollowed() {
+    @Test mutating func retryAfterFromTheServerIsRespected() {
         _ = give(.begin)
         let failure = SyncFailure(.throttled, "", retryAfter: 60_000)
         guard case .wait(let wait) = give(.failed(failure), now: 1_000) else {
@@ -276,7 +276,7 @@ struct SyncStateTests {
         guard case .pull = begin(head: 7, [Self.own: 5]) else { return #expect(Bool(false)) }
         #expect(give(.pulled(head: 7, [:])) == .listen)
         #expect(give(.serverChanged(head: 7)) == .none)
-        // The server responds like this if its history differs.
+        // A server whose history differs responds with `cursorMismatch`.
         _ = give(.failed(SyncFailure(.offline, "")))
         #expect(give(.woken) == .shake)
         guard case .pull = give(shaken(head: 7, [Self.own: 5])) else {

@@ -6,7 +6,8 @@ import Testing
 
 /// Folding or explaining a single key agrees with replays of the whole log, for every projection.
 @Suite(.offTasks) struct KeyExplanationTests {
-    /// Returns a check over a history of one of the order suites and its projections.
+    /// Returns a check for one of the order suites, with the projections of the suite and a random
+    /// history.
     private static func check(
         _ number: Int, events: Int, _ random: inout SeededGenerator
     ) throws -> (KeyCheck, ScriptLog) {

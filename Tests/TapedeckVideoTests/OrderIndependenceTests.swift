@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func orderCheckCatchesAFoldByArrival() throws {
+    @Test func orderCheckCatchesAFoldThatDependsOnArrival() throws {
         let events = try Self.history(60, seed: 1)
         withKnownIssue { try checkOrderDoesNotMatter(LastArrival(), events) }
     }

@@ -33,7 +33,7 @@ import Testing
     @Test(arguments: [
         (nil, "2019-07-10T00:00:00Z", "2019-07-08", "2019-07-15T00:00:00.000Z"),
         ("No/Where", "2019-07-10T00:00:00Z", "2019-07-08", "2019-07-15T00:00:00.000Z"),
-        // Clocks go forward at 02:00 on that Sunday.
+        // Clocks go forward at 02:00 on the Sunday of this week.
         ("America/New_York", "2019-03-10T12:00:00Z", "2019-03-04", "2019-03-11T04:00:00.000Z"),
         ("Pacific/Kiritimati", "2019-07-07T10:00:00Z", "2019-07-08", "2019-07-14T10:00:00.000Z"),
         ("Asia/Kathmandu", "2019-07-07T18:14:00Z", "2019-07-01", "2019-07-07T18:15:00.000Z"),
@@ -51,7 +51,7 @@ import Testing
         #expect(week.nextChangeAt?.description == next)
     }
 
-    @Test func zoneIsThatOfMostEpisodesAroundTheTime() throws {
+    @Test func weekUsesTheZoneOfMostEpisodesAroundTheTime() throws {
         var script = try script("America/New_York")
         try script.add(
             "ShowObserved",
@@ -69,7 +69,7 @@ import Testing
         #expect(week.nextChangeAt?.description == "2019-07-15T04:00:00.000Z")
     }
 
-    @Test func endedEpisodesAreNotOnNow() throws {
+    @Test func endedEpisodesAreNotCurrent() throws {
         var script = try script("America/New_York")
         for id in 1...2_100 {
             let minute = (id % 60) < 10 ? "0\(id % 60)" : "\(id % 60)"

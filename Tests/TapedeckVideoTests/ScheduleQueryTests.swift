@@ -71,11 +71,11 @@ import Testing
 
     @Test func daysFollowTheChannelsTimeZone() throws {
         var script = try script()
-        // 01:30 on Thursday in New York.
+        // This episode begins at 01:30 on Thursday in New York.
         try add(&script, 1, of: 1, at: "2019-07-11T05:30:00Z")
-        // 23:30 on Wednesday in New York, Thursday in UTC.
+        // This episode begins at 23:30 on Wednesday in New York, which is Thursday in UTC.
         try add(&script, 2, of: 1, at: "2019-07-11T03:30:00Z")
-        // 00:30 on Friday in London, Thursday in UTC.
+        // This episode begins at 00:30 on Friday in London, which is Thursday in UTC.
         try add(&script, 3, of: 2, at: "2019-07-11T23:30:00Z")
         #expect(try week(script, "2019-07-08") == ["2019-07-10": [2], "2019-07-11": [1]])
         #expect(try week(script, "2019-07-08", country: "gb") == ["2019-07-12": [3]])
@@ -92,10 +92,12 @@ import Testing
 
     @Test func daysFollowLocalClockChanges() throws {
         var script = try script()
-        // New York's clocks change on 2019-03-10 and 2019-11-03. 23:30 local time before and after.
+        // New York's clocks change on 2019-03-10 and 2019-11-03. Episodes begin at 23:30 local time
+        // before and after each change.
         try add(&script, 1, of: 1, at: "2019-03-10T04:30:00Z")
         try add(&script, 2, of: 1, at: "2019-03-11T03:30:00Z")
-        // 00:30 local time on Monday, which would still be Sunday in winter time.
+        // This episode begins at 00:30 local time on Monday, which would still be Sunday in winter
+        // time.
         try add(&script, 3, of: 1, at: "2019-03-11T04:30:00Z")
         try add(&script, 4, of: 1, at: "2019-11-03T03:30:00Z")
         try add(&script, 5, of: 1, at: "2019-11-04T04:30:00Z")

@@ -85,7 +85,7 @@ import Testing
         try script.broadcast("4", of: "youtube:v", created: 4, updated: 4, title: "Firs")
         #expect(
             try texts("firs") == [["video youtube:v", "title First 0-4", "otherTitle Firs 0-4"]])
-        // A title can be found while any broadcast has it, even if another one represents the
+        // A title can be found while any broadcast has it, even if another broadcast represents the
         // video.
         try script.broadcast("2", of: "youtube:v", created: 2, updated: 5, title: "Fresh")
         #expect(try texts("second") == [second])
@@ -141,7 +141,7 @@ import Testing
         #expect(try found("seven love", script) == ["user 5"])
     }
 
-    @Test func submittedVideosAreFoundAsTheListsShowThem() throws {
+    @Test func submittedVideosAreFoundByTheFieldsThatListsShow() throws {
         var script = Script()
         try script.add(
             "SubmissionObserved",
@@ -163,7 +163,7 @@ import Testing
                 [SearchMatch(start: 0, end: 4)], [SearchMatch(start: 0, end: 3)],
             ])
         #expect(hit.at?.description == "2015-01-01T00:00:00.000Z" && hit.about == nil)
-        // Once a remote reports the video, the reported title counts.
+        // Once a remote reports the video, the reported title is used.
         try script.add("SubmissionObserved", #"{"video":"youtube:b","title":"Elsewhere"}"#)
         #expect(try found("findme", script) == ["submission youtube:a"])
         #expect(try found("elsew", script) == ["submission youtube:b"])

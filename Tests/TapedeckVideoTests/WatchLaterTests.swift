@@ -34,7 +34,8 @@ private func marks(
         try script.confirmation(of: toggle, "youtube:one", by: "b", version: 12, at: 13)
         try script.broadcast("b", updated: 12, watchLater: true)
         #expect(try marks(script) == ["youtube:one": 10])
-        // Neither another broadcast without the mark nor an older sighting of this one clears it.
+        // The mark is cleared neither by another broadcast without the mark nor by an older
+        // sighting of the marked broadcast.
         try script.broadcast("c", updated: 50, watchLater: false)
         try script.broadcast("b", updated: 11, watchLater: false)
         #expect(try marks(script) == ["youtube:one": 10])
@@ -43,7 +44,7 @@ private func marks(
     }
 
     /// The remote reports the mark late, after the user has undone the toggle.
-    @Test func remoteMarkCountsFromTheToggleThatSetIt() throws {
+    @Test func remoteMarkBeginsWithTheToggleThatSetIt() throws {
         var script = Script()
         try script.toggle(true, at: 10)
         let toggle = try #require(script.events.last).id
@@ -128,7 +129,7 @@ private func marks(
         #expect(try marks(script, rule: .rule2012).isEmpty)
     }
 
-    @Test func viewingsOfUnknownDurationNeverCross() throws {
+    @Test func viewingsOfUnknownDurationNeverCrossTheThreshold() throws {
         var script = Script()
         try script.toggle(true, at: 10)
         try script.progress("v", 100, of: 0, at: 20)
@@ -169,7 +170,7 @@ private func marks(
         #expect(try marks(script).isEmpty)
     }
 
-    @Test func toggleOffClearsEarlierRemoteMarks() throws {
+    @Test func togglingOffClearsEarlierRemoteMarks() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
         try script.toggle(false, at: 10)
@@ -230,7 +231,7 @@ private func marks(
 }
 
 @Suite struct WatchLater2012Tests {
-    @Test func onlyPositionsBeyondThreeQuartersCross() throws {
+    @Test func onlyPositionsBeyondThreeQuartersCrossTheThreshold() throws {
         var script = Script()
         try script.toggle(true, at: 1)
         try script.progress("v", 75, at: 10)

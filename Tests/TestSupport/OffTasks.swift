@@ -24,7 +24,7 @@ extension Trait where Self == OffTasks {
 /// Runs each job on an idle thread, and starts a thread if there is none.
 private final class OwnThreads: TaskExecutor, @unchecked Sendable {
     static let shared = OwnThreads()
-    // All guarded by `condition`.
+    // All properties are guarded by `condition`.
     private var jobs: [UnownedJob] = []
     private var idleCount = 0
     private let condition = NSCondition()

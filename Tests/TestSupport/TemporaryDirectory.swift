@@ -2,8 +2,8 @@ import Foundation
 
 /// A directory that is removed when the test process ends.
 ///
-/// It is not removed sooner: a store may be in use longer than the variable that holds its
-/// directory.
+/// The directory is not removed sooner, because a store may use it for longer than the variable
+/// exists.
 package struct TemporaryDirectory: Sendable {
     package let path: String
 

@@ -4,14 +4,14 @@ package import Testing
 
 /// The number of seconds for which a test waits before it fails.
 ///
-/// It only bounds tests that would never end: no result depends on the speed of the machine.
+/// It only stops tests that would never end: no result depends on the speed of the machine.
 package let waitSecondsMax: Double = 300
 
-/// Waits until a condition holds.
+/// Waits until a condition is true.
 ///
 /// - Parameters:
 ///   - what: the awaited condition, as the failure names it.
-///   - state: a description of the state, printed if the condition never holds.
+///   - state: a description of the state, printed if the condition never becomes true.
 package func eventually(
     _ what: String = "the condition", state: () throws -> String = { "" },
     _ condition: () throws -> Bool
@@ -41,7 +41,7 @@ package func eventuallyBlocking(
     }
 }
 
-/// A condition that never held.
+/// A condition that never became true.
 package struct NeverHappened: Error, CustomStringConvertible {
     package let description: String
 }

@@ -9,10 +9,9 @@ struct CompactCommand: ParsableCommand {
         discussion: """
             Removes playback reports that change no list. Only the latest now-playing events of \
             each device and the latest extraction events of each video are kept. Lists stay the \
-            same, with one exception: with --rule 2012, a video that was marked again after 75 % \
-            of it had been played may leave watch-later at a later report than without \
-            compaction. Queries with --as-of use the remaining events, so their results may be \
-            less exact.
+            same, with one exception: with --rule 2012, compaction may delay the removal of a \
+            video from watch-later if the video was marked again after 75 % of it had been played. \
+            Queries with --as-of use the remaining events, so their results may be less exact.
 
             Events that have not reached every server and subscription are kept, and so are the \
             last thousand events of each device. The store may be in use, but its file shrinks \

@@ -327,6 +327,6 @@ enum ClearableArgument: String, ExpressibleByArgument, CaseIterable {
 }
 
 extension VideoProjections {
-    /// The projections that commands about answers read.
+    /// The projections that are read by commands about answers.
     fileprivate var ofAnswers: [any Projection] { [answers, questions, users, accounts] }
 }

@@ -8,7 +8,7 @@ struct DoOpenCommand: AsyncParsableCommand {
         commandName: "open",
         abstract: "Record that a viewer opened a video, which counts as a view.",
         discussion: """
-            A viewing counts once, even if it is recorded again under the same name.
+            A viewing is counted once, even if it is recorded again under the same name.
 
             EXAMPLE:
               storectl do open youtube:aqz-KE-bpKQ --viewer guest

@@ -24,7 +24,7 @@ struct DoctorCommand: ParsableCommand {
     @Flag(help: "Drop the index and rebuild it from the events.")
     var rebuildIndex = false
 
-    @Flag(help: "Delete projection files that this program does not use and no process has open.")
+    @Flag(help: "Delete unused projection files, unless a process has them open.")
     var prune = false
 
     @OptionGroup var options: StoreOptions

@@ -8,15 +8,16 @@ struct ExplainCommand: ParsableCommand {
         commandName: "explain",
         abstract: "Explain what became of an event, or how a key got its state.",
         discussion: """
-            For an event, the report shows whether it counts and from what time, its state on each \
-            server (queued, waiting, sequenced or refused; local if no server is known) and on \
-            each remote (queued, sent, waiting, confirmed, refused, unknown, dropped, replaced, or \
-            untold if the remote does not support it), and its role in each key that it affects.
+            For an event, the report shows whether the event is used and from what time, its state \
+            on each server (queued, waiting, sequenced or refused; local if no server is known) \
+            and on each remote (queued, sent, waiting, confirmed, refused, unknown, dropped, \
+            replaced, or untold if the remote does not support the action), and its role in each \
+            key that it affects.
 
             For a key of a projection, such as a video in watch-later, the report shows the rule, \
             the state, and the key's events with their roles. Without a deciding event, the state \
             would be different. A supporting event has the same effect as another event. A lost \
-            event makes no difference, and a refused event counts nowhere.
+            event makes no difference, and a refused event has no effect anywhere.
 
             EXAMPLE:
               storectl explain 1
@@ -178,9 +179,9 @@ private struct Explanation {
             fields.append(
                 ("because", "its origin has two histories, so it was recorded again with a new id"))
         } else if isRefused, state == "refused" {
-            fields.append(("because", "a server refused it, so it counts nowhere"))
+            fields.append(("because", "a server refused it, so it has no effect"))
         } else if isRefused {
-            fields.append(("because", "it duplicates another event, which counts instead"))
+            fields.append(("because", "it duplicates another event, which is used instead"))
         }
         if let former = event.reissuedFrom {
             fields.append(("original id", former.description))

@@ -7,8 +7,8 @@ struct InitCommand: ParsableCommand {
         commandName: "init",
         abstract: "Create a store.",
         discussion: """
-            A demo store contains sample activity to try the other commands on. Its events are tagged \
-            demo/sample, and a store that contains such events never syncs.
+            A demo store contains sample activity to try the other commands on. The events of a \
+            demo store are tagged demo/sample, and a store that contains such events never syncs.
 
             EXAMPLE:
               storectl init

@@ -136,8 +136,8 @@ private struct OutboxPage {
         case remote(RemoteDelivery)
     }
 
-    /// The last printed item: `<event id>@<server or remote>`, with `+` after the event id of a
-    /// derived delivery.
+    /// The last printed item, as `<event id>@<server or remote>`; a derived delivery has `+` after
+    /// the event id.
     private struct Place {
         let event: EventID
         let isDerived: Bool
@@ -176,7 +176,7 @@ private struct OutboxPage {
 
     init(_ log: EventLog, _ remotes: StoreRemotes?, limit: Int, cursor: String?) throws {
         let after = try cursor.map { try Place(cursor: $0) }
-        // One extra item shows whether there is a next page.
+        // Read one item more than the page contains, to find out whether there is a next page.
         if after?.isServer != false { try addServers(log, after, limit + 1) }
         if let remotes, items.count <= limit {
             try addRemotes(remotes, log, after?.isServer == false ? after : nil, limit + 1)
@@ -204,10 +204,10 @@ private struct OutboxPage {
         }
     }
 
-    /// Adds the remote deliveries that follow the place `after`.
+    /// Adds the remote deliveries that follow the item `after`.
     ///
-    /// The delivery at that place may have completed in the meantime. Its event stays in the log
-    /// and still determines the place.
+    /// That delivery may have completed in the meantime. Its event stays in the log and still
+    /// determines where the next page begins.
     private mutating func addRemotes(
         _ remotes: StoreRemotes, _ log: EventLog, _ after: Place?, _ limit: Int
     ) throws {

@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryDownloadsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "downloads",
-        abstract: "List a device's downloads, and which of them to evict to fit a budget.",
+        abstract: "List a device's downloads, and show which to evict to fit a budget.",
         discussion: """
             EXAMPLE:
               storectl query downloads

@@ -91,7 +91,7 @@ extension SearchHit {
 }
 
 extension SearchedText {
-    /// The ranges of the matches in Unicode scalars.
+    /// The ranges of the matches, counted in Unicode scalars.
     fileprivate var boldParts: [Range<Int>] {
         func scalars(_ bytes: Int) -> Int {
             text.unicodeScalars.distance(

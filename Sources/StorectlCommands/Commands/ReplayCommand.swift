@@ -10,8 +10,8 @@ struct ReplayCommand: ParsableCommand {
             New tables are built next to the live tables, which stay in use until they are \
             replaced. --verify only compares a new build with the live tables, and exits with 3 if \
             they differ. --until builds the state as of a log position or a time, reports it, and \
-            discards it; all receipts known today are applied. --diff lists the rows that other \
-            values of --winner or --rule would change.
+            discards it; all receipts in the log are applied, even later ones. --diff lists the \
+            rows that other values of --winner or --rule would change.
 
             Projections: \(ShippedProjections.names.joined(separator: ", ")).
 
@@ -154,9 +154,9 @@ private struct ReplayReport {
     private(set) var peakMemoryBytes: Int
     /// The differences from the live tables; nil without `--verify`.
     private(set) var differences: [ViewsDifference]?
-    /// The reports of projections built with other parameters, each with its parameters.
+    /// The reports on projections built with other parameters, each with the parameters used.
     private(set) var others: [(parameters: String, projection: ProjectionReport)] = []
-    /// The rows that other parameters change; nil without `--diff`.
+    /// The rows that other parameters would change; nil without `--diff`.
     let changes: [(projection: any Projection, row: RowDifference)]?
 
     init(

@@ -11,8 +11,8 @@ struct SimulateCommand: AsyncParsableCommand {
         discussion: """
             The system is shelby (API v2 at /v2, v1 at /v1), tvmaze, whale or birdtube. The \
             simulator imitates the known behaviour of the real system, listens on 127.0.0.1 only, \
-            keeps its data in memory, and has a sample account. With --journal, it resumes where \
-            it stopped, even after kill -9. Stop it with SIGTERM or SIGINT.
+            keeps its data in memory, and has a sample account. With --journal, a simulator \
+            resumes where it stopped, even after kill -9. Stop it with SIGTERM or SIGINT.
 
             EXAMPLE:
               storectl simulate whale

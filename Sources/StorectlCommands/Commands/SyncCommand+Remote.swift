@@ -58,7 +58,7 @@ extension SyncCommand {
 }
 
 extension RemoteReport {
-    /// Counts a delivery that a sync would send; lists a delivery that it would not send.
+    /// Counts a delivery if a sync would send it, and lists it otherwise.
     fileprivate mutating func preview(_ delivery: RemoteDelivery) {
         let event = delivery.event.id
         switch delivery.state {
@@ -87,8 +87,8 @@ extension Interruption {
 
 /// Shows the progress of a sync with a remote.
 ///
-/// It shows counts while the sync runs. A live sync also prints a line whenever it has nothing left
-/// to do or has to wait.
+/// The numbers of pulled and pushed items are shown while the sync runs. A live sync also prints a
+/// line whenever it has nothing left to do or has to wait.
 private final class RemotePrinter: Sendable {
     private let remotes: StoreRemotes
     private let name: String

@@ -122,7 +122,7 @@ extension Interruption {
 
 /// Shows the progress of a sync with a server.
 ///
-/// It shows a progress bar while there is a backlog. A live sync also prints a line whenever
+/// A progress bar is shown while there is a backlog. A live sync also prints a line whenever
 /// everything is delivered or the sync has to wait.
 private final class SyncPrinter: Sendable {
     private let isLive: Bool

@@ -106,7 +106,7 @@ struct VerifyCommand: ParsableCommand {
         return VisibleText.line("\(problem.kind.rawValue)\(place)\(key): \(problem.what)")
     }
 
-    // MARK: - Child process
+    // MARK: - The child process
 
     private func runChild() throws {
         let directory = try options.directory()

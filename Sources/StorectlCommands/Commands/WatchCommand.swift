@@ -14,9 +14,10 @@ struct WatchCommand: ParsableCommand {
             to the list after the preceding changes. Stop with Ctrl-C.
 
             Lines that start with ~ report the state of the list, which keeps its entries \
-            meanwhile. They contain loading while the list's tables are built; failed if the list \
-            cannot be read, shows a frozen key, or waits for a remote; and current when no failure \
-            remains. A line with failed ends with the time of the next attempt, if that is known.
+            meanwhile. These lines contain loading while the list's tables are built; failed if \
+            the list cannot be read, shows a frozen key, or waits for a remote; and current when \
+            no failure remains. A line with failed ends with the time of the next attempt, if that \
+            is known.
 
             Queries without a stable order cannot be watched: show, user, extraction-plan, \
             statistics, news, schedule-changes, and playability, playback, queue, extractions and \

@@ -39,7 +39,7 @@ struct AppendReport {
                 hint: isDiagnosed ? error.hint : nil))
     }
 
-    /// The number of recorded events, with the first and last of them.
+    /// The number of recorded events, and the first and last of these events.
     var recordedJSON: JSON {
         func place(_ event: (id: EventID, position: LogPosition)?) -> JSON {
             guard let event else { return .null }

@@ -5,10 +5,10 @@ internal import TapedeckModel
 ///
 /// LMDB maps its file into memory. If a page's structure is damaged, or the disk cannot read a
 /// page, the system sends a signal during the read. The program cannot continue after such a
-/// signal, so it reports the damage and exits with the code for damage. It writes nothing to the
-/// store, so the damage does not get worse.
+/// signal, so it reports the damage and exits with the code for damage. The program writes nothing
+/// to the store, so the damage does not get worse.
 enum CrashGuard {
-    // Both buffers are set once, before the handler is installed. The handler only writes them and
+    // Both buffers are set once, before the handler is installed. The handler only prints them and
     // exits, because a signal handler may do little else.
     private nonisolated(unsafe) static var diagnosis = UnsafeMutableRawBufferPointer(
         start: nil, count: 0)

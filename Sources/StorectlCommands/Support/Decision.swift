@@ -4,8 +4,8 @@ internal import Tapedeck
 extension StoreOptions {
     /// Records the events that `decision` returns and prints a report.
     ///
-    /// `store.decide` runs `decision` again if its projections change before the events are
-    /// recorded.
+    /// `store.decide` runs `decision` again if the projections that it reads change before the
+    /// events are recorded.
     ///
     /// - Parameter wanted: The projections that `decision` reads.
     func decide(

@@ -6,7 +6,7 @@ extension DemoStore {
         shared + videos + queue + birdTube + users + answers + television
     }
 
-    /// Videos that other users share, activity around them, and an answer.
+    /// Videos that other users share, activity on these videos, and an answer.
     private static let shared: [Sample] = [
         (
             "BroadcastReceived", "2012-05-01T09:00:00Z",

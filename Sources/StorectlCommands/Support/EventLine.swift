@@ -2,7 +2,7 @@ internal import Tapedeck
 
 /// Reads an event from a line of JSON: `{"type", "payload", "at"?}`.
 enum EventLine {
-    /// Returns the event of a line; nil if the line is blank.
+    /// Returns the event in a line; nil if the line is blank.
     static func proposal(_ line: LineReader.Line) throws(ModelError) -> ProposedEvent? {
         switch line {
         case .bytes(let bytes): return try proposal(bytes)
@@ -12,7 +12,7 @@ enum EventLine {
         }
     }
 
-    /// Returns the event of a line; nil if the line is blank.
+    /// Returns the event in a line; nil if the line is blank.
     ///
     /// - Throws: `ModelError`, including the errors of `EventCatalogue.proposal`.
     static func proposal(_ line: [UInt8]) throws(ModelError) -> ProposedEvent? {

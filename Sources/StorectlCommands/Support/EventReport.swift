@@ -35,7 +35,7 @@ struct EventReport {
 
     var base64: String { Data(event.payload).base64EncodedString() }
 
-    /// The payload for people to read.
+    /// The payload as text for people to read.
     var payloadText: String {
         payload ?? "\(event.payload.count) bytes that this program cannot read"
     }

@@ -34,7 +34,7 @@ struct Examination {
     static let behindMax: UInt64 = 131_072
     /// The number of free bytes below which every store gets a warning, whatever its size.
     static let freeBytesMin: UInt64 = 100_000_000
-    /// The time span by which an event's date may be in the future without a warning: one day.
+    /// The longest time by which an event may be dated in the future without a warning: one day.
     static let futureMillisecondsMax: UInt64 = 86_400_000
     /// The time after which an unused file from another version causes a warning: 30 days.
     static let unusedMillisecondsMax: UInt64 = 30 * 86_400_000
@@ -169,8 +169,8 @@ struct Examination {
         return try findings + foreignFiles()
     }
 
-    /// Returns findings about files from other versions of this program or built with other
-    /// parameters.
+    /// Returns findings about files that other versions of this program wrote, or that were built
+    /// with other parameters.
     private func foreignFiles() throws -> [Finding] {
         let now = EventLog.Options.systemMilliseconds()
         return try store.projections.viewsFiles().filter { !$0.isOwn }.map { file in

@@ -1,6 +1,6 @@
 /// Formats numbers for people.
 enum Figures {
-    /// `1,234,567`.
+    /// Formats a whole number with commas, such as `1,234,567`.
     static func grouped(_ value: some BinaryInteger) -> String {
         var digits = String(value.magnitude)
         var groups: [String] = []
@@ -12,7 +12,7 @@ enum Figures {
         return value < 0 ? "-" + text : text
     }
 
-    /// `12.3 MB`, in powers of 1,000.
+    /// Formats a size in powers of 1,000, such as `12.3 MB`.
     static func bytes(_ value: some BinaryInteger) -> String {
         var amount = Double(value)
         for unit in ["bytes", "kB", "MB", "GB", "TB"] {
@@ -24,13 +24,13 @@ enum Figures {
         return "\(value) bytes"
     }
 
-    /// `0.123 s`, or `2:05` for a minute or more.
+    /// Formats a duration, such as `0.123 s`, or `2:05` for a minute or more.
     static func seconds(_ value: Double) -> String {
         guard value >= 60 else { return "\(fixed(value, 3)) s" }
         return clock(value)
     }
 
-    /// `M:SS`, or `H:MM:SS`.
+    /// Formats a duration as `M:SS`, or as `H:MM:SS` for an hour or more.
     static func clock(_ value: Double) -> String {
         let whole = Int(min(max(value, 0), 8_640_000).rounded())
         func two(_ value: Int) -> String { value < 10 ? "0\(value)" : "\(value)" }
@@ -51,7 +51,7 @@ enum Figures {
         return (scaled < 0 ? "-" : "") + padded.dropLast(decimals) + "." + padded.suffix(decimals)
     }
 
-    /// `1 event`, `2 events`.
+    /// Formats a number with a noun, such as `1 event` or `2 events`.
     static func count(_ count: some BinaryInteger, _ noun: String) -> String {
         "\(grouped(count)) \(noun)\(count == 1 ? "" : "s")"
     }

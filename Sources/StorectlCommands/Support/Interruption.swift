@@ -58,7 +58,7 @@ enum Interruption {
         let number = number
         guard number != 0 else { return }
         Foundation.signal(number, SIG_DFL)
-        // Sent to the process, because this thread may have blocked the signal.
+        // The signal is sent to the process, because this thread may have blocked it.
         kill(getpid(), number)
         usleep(1_000_000)
     }

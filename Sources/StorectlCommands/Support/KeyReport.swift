@@ -39,7 +39,7 @@ struct KeyReport {
         if let frozen = told.frozen {
             fields.append(("frozen", "since \(frozen.event): \(frozen.reason)"))
         }
-        if told.state == nil { fields.append(("state", "none: no event counts")) }
+        if told.state == nil { fields.append(("state", "none: no event has an effect")) }
         fields += (told.state ?? []).map { ($0.name, KeyReport.value(of: $0)) }
         fields += [("items", String(told.items)), ("rows", String(told.rows))]
         text.fields(fields)

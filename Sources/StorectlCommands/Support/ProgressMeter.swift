@@ -5,7 +5,7 @@ internal import Tapedeck
 /// second.
 ///
 /// The bar is drawn only if stderr is a terminal, at most ten times a second, and is erased at the
-/// end. Its methods may be called from any thread.
+/// end. The methods may be called from any thread.
 final class ProgressMeter: Sendable {
     private struct State {
         var phase = ""

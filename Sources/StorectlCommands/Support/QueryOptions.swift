@@ -55,7 +55,7 @@ extension ProgressMeter {
         try store.projections.prepare(wanted.map(\.name), options: options)
     }
 
-    /// Shows the progress of a rebuild, converted from the unit of its phase to events.
+    /// Shows the progress of a rebuild in events, whatever unit the current phase counts.
     func update(_ progress: RebuildProgress, events: UInt64) {
         let part = progress.total > 0 ? min(1, Double(progress.done) / Double(progress.total)) : 1
         update(progress.phase, done: UInt64(part * Double(events)), total: events)

@@ -6,7 +6,7 @@ enum RelativeTime {
     /// The current time, in milliseconds since 1970.
     static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000) }
 
-    /// The distance in days from which a time is shown as a date.
+    /// Times that are at least this many days away are shown as dates.
     static let daysMax: Int64 = 30
 
     /// Returns a time from a report relative to `now`, such as `3 h ago` or `in 2 d`.
@@ -27,7 +27,7 @@ enum RelativeTime {
         return time > now ? "in \(amount)" : "\(amount) ago"
     }
 
-    /// Returns the relative time, or the day and hour in UTC if the time is at least a day away,
+    /// Returns the relative time or, if the time is at least a day away, the date and time in UTC,
     /// such as `2019-07-11 20:00Z`.
     static func moment(_ text: String, from now: Int64) -> String {
         guard let time = Timestamps.milliseconds(text) else { return text }

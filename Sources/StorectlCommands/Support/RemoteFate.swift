@@ -87,8 +87,8 @@ struct RemoteFate {
     /// The number of events that are read at a time.
     private static let pageCount = 500
 
-    /// Returns the outcomes of an intent: the events that have its first tag and name it as their
-    /// cause.
+    /// Returns the outcomes of an intent: the events that have the intent's first tag and name the
+    /// intent as their cause.
     private static func recorded(
         of event: EventEnvelope, in log: EventLog
     ) throws -> [(Place, Outcome)] {
@@ -180,7 +180,7 @@ struct RemoteFate {
         switch state {
         case "confirmed": text = "confirmed" + (remoteID.map { " as \($0)" } ?? "")
         case "dropped": text = "dropped: it will not be delivered"
-        case "untold": text = "not sent: \(system) does not support it"
+        case "untold": text = "not sent: \(system) does not support this action"
         case "replaced": text = "replaced by a later intent"
         default:
             guard let delivery else { return "\(state); the connection was removed" }

@@ -13,7 +13,7 @@ enum SecretInput {
 
     /// Returns the lines of a file, without blank lines at the end.
     ///
-    /// - Parameter what: The name for the file in errors, such as `the password file`.
+    /// - Parameter what: The name that errors use for the file, such as `the password file`.
     static func lines(ofFile path: String, _ what: String) throws -> [String] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
@@ -121,7 +121,7 @@ enum SecretInput {
 
 /// Asks for confirmation before data is lost.
 enum Consent {
-    /// Returns if `yes` is true or the user agrees; throws otherwise.
+    /// Throws unless `yes` is true or the user agrees.
     ///
     /// - Parameter would: The effect, as a phrase that follows "this would".
     static func require(_ yes: Bool, would: String, hint: String) throws {

@@ -52,7 +52,8 @@ struct TextTable {
 
     /// The width to which text columns are shortened first.
     static let widthMin = 12
-    /// The width to which the first column is shortened first; a video key fits into this width.
+    /// The width to which the first column is initially shortened; a video key fits into this
+    /// width.
     static let nameWidthMin = 20
     /// The width to which text columns are shortened if the lines are still too long.
     static let cutWidthMin = 4

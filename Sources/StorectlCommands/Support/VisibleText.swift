@@ -1,4 +1,4 @@
-/// Escapes characters in text from files, servers and other users that could affect a terminal.
+/// Escapes characters that could affect a terminal, in text from files, servers and other users.
 ///
 /// All printed text is escaped, because an escape sequence in a server's message must not move the
 /// cursor, and a bidirectional character must not hide part of a line.
@@ -23,8 +23,8 @@ enum VisibleText {
 
     /// Returns whether a character could affect a terminal or the direction of text.
     ///
-    /// These are control characters, line and paragraph separators, and the marks, embeddings,
-    /// overrides and isolates of the Unicode Bidirectional Algorithm (UAX #9).
+    /// This applies to control characters, line and paragraph separators, and the marks,
+    /// embeddings, overrides and isolates of the Unicode Bidirectional Algorithm (UAX #9).
     static func isHidden(_ scalar: UnicodeScalar) -> Bool {
         switch scalar.value {
         case 0..<0x20, 0x7F...0x9F, 0x061C, 0x200E, 0x200F, 0x2028...0x202E, 0x2066...0x2069: true

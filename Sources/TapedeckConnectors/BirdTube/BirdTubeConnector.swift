@@ -12,7 +12,7 @@ package import TapedeckVideo
 /// | intent | request | safety |
 /// |---|---|---|
 /// | submission | `/video/register` | natural: a video is listed once, and "already registered" counts as success |
-/// | opening that counts | `/video/view` | once: each request counts, and the count does not show who opened the video |
+/// | opening that counts | `/video/view` | once: each request raises the count, and the count does not show who opened the video |
 /// | chat message | `/channel/send` | probe: the message's `temp_id` is the id of the intent |
 ///
 /// | feed | contents |
@@ -20,16 +20,16 @@ package import TapedeckVideo
 /// | `videos` | all videos, newest first; leads to the feed below |
 /// | `chat/{video}/{channel}` | the messages of a chat, newest first |
 ///
-/// **The list** is requested sorted by age. In this order it contains every video, and only new
-/// videos move its rows, always toward the end. Sorted by views, rows would also move toward the
-/// beginning, where a reader would miss them. Videos with equal times have no defined order. To
+/// **The list** is requested sorted by age. In this order, every video is listed, and only new
+/// videos move existing rows, always toward the end. Sorted by views, rows would also move toward
+/// the beginning, where a reader would miss them. Videos with equal times have no defined order. To
 /// find them all, pages overlap, and the list is read again until it contains nothing new. Only an
 /// empty page ends the list. The unit of `created_time` is undocumented; see `JSONElement.moment`.
 ///
 /// ## The bridge to chats
 ///
 /// The app accesses chats through SendBird's SDK, whose protocol is not public. To make its chats
-/// available to Tapedeck, a server offers two routes instead, which are defined by Tapedeck, not by
+/// available to Tapedeck, a server offers two routes, which are defined by Tapedeck, not by
 /// SendBird:
 ///
 /// ```
@@ -226,7 +226,8 @@ package struct BirdTubeConnector: Connector {
         guard let channel = known.channel else {
             return .waiting(.notThere, "BirdTube lists no chat for \(intent.key.name)")
         }
-        // A known message with a future time must not end the search for this message too early.
+        // The newest known message may have a time in the future, which would end the search for
+        // the new message too early.
         let newest = min(known.newestMessage, Int64(clamping: intent.event.stamp.milliseconds))
         return .deliver([BirdTubeDelivery.message(message, intent.event.id, in: channel, newest)])
     }

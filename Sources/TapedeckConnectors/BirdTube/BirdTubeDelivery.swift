@@ -55,8 +55,8 @@ enum BirdTubeDelivery {
         }
     }
 
-    /// Searches for a message by the name with which it was sent, back to the newest message that
-    /// was known before it was sent.
+    /// Searches for a sent message by its `temp_id`, back to the newest message that was known
+    /// before the message was sent.
     static func find(
         _ response: RemoteResponse, _ probe: RemoteRequest?, of intent: Intent, baseline: Int64
     ) throws(SyncFailure) -> ProbeResult {
@@ -85,7 +85,7 @@ enum BirdTubeDelivery {
         guard name == nil || message.tempID == name else { return nil }
         let id = intent.event.id.description
         // If the message's name already identifies the intent, leave `postedAs` empty, so that this
-        // sighting equals the sighting in the next reading of the chat.
+        // sighting equals the one from the next reading of the chat.
         if message.tempID != id { message.postedAs = id }
         return Confirmation(
             remoteID: "message/\(message.message)",
@@ -122,8 +122,8 @@ struct BirdTubeChat: Hashable {
         guard list.count >= BirdTubeConnector.messagesPerPage,
             let oldest = times(of: list).min(), oldest < time
         else { return nil }
-        // Request the messages with the oldest time again, because there may be more of them,
-        // unless the whole page has that time.
+        // Request the oldest time again, because more messages may have that time. If the whole
+        // page has the same time, continue before it.
         return oldest + 1 < time ? oldest + 1 : oldest
     }
 

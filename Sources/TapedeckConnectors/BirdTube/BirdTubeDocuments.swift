@@ -154,7 +154,7 @@ extension ChatFile {
 }
 
 extension JSONElement {
-    /// The smallest number that counts as milliseconds: as seconds, it is a time in the year 5138;
+    /// The smallest number that is read as milliseconds: as seconds, it is a time in the year 5138;
     /// as milliseconds, a time in 1973.
     private static let millisecondsMin = 100_000_000_000.0
 

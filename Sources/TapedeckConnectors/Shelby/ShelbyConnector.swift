@@ -13,7 +13,7 @@ package import TapedeckVideo
 ///
 /// | intent | request | safety |
 /// |---|---|---|
-/// | watch later, including the removal by watching the video | `PUT /v2/broadcasts/{id}.json` `owner_watch_later` | natural |
+/// | watch later, including the removal of the mark when the video is watched | `PUT /v2/broadcasts/{id}.json` `owner_watch_later` | natural |
 /// | like | the same request with `liked_by_owner` | natural |
 /// | watched | the same request with `watched_by_owner` | natural |
 /// | share | `POST /v2/socializations.json` | once: shares cannot be read back |
@@ -226,7 +226,8 @@ package struct ShelbyConnector: Connector {
             : .deliver([flag])
     }
 
-    /// Removes the marks set before the intent; a mark that was later set on the remote stays.
+    /// Removes the marks that were set before the intent; a mark that was set later on the remote
+    /// stays.
     private func unset(_ known: KnownBroadcasts, before intent: Intent) -> DeliveryPlan {
         let time = Int64(intent.event.stamp.milliseconds)
         let told = known.told.filter { $0.time <= time }

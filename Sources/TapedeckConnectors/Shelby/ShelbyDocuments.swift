@@ -58,8 +58,8 @@ enum ShelbyDocuments {
 }
 
 extension BroadcastReceived {
-    /// Reads a broadcast; a null counts as a missing field, because it must never clear a known
-    /// value.
+    /// Reads a broadcast; a null is treated as a missing field, because a null must never clear a
+    /// known value.
     init(shelby element: JSONElement) throws(IngestRefusal) {
         self.init()
         broadcast = try element.identifier(element.has("_id") ? "_id" : "id")

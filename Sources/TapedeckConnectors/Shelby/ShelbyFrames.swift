@@ -14,8 +14,7 @@ struct ShelbyFrames: Projection {
     var ruleText: String? {
         """
         The sightings of a frame are merged, newer over older; the newest one decides whether \
-        the frame was removed. Only the message with the \
-        greatest id counts.
+        the frame was removed. Only the greatest message id of a video is kept.
         """
     }
     /// Empty: frames are looked up by video.

@@ -40,7 +40,7 @@ extension ShelbyV1Connector {
 
     // MARK: - Likes
 
-    /// A repeated like counts again and creates another copy.
+    /// The remote counts a repeated like again and creates another copy.
     private func like(_ known: KnownFrames, _ account: RemoteAccount) -> DeliveryPlan {
         guard let frame = known.winner(rule, notOf: account.user) else {
             if known.isLiked { return .satisfied(.reading) }
@@ -205,7 +205,7 @@ extension ShelbyV1Connector {
                 + (try flag(false, liked, of: intent.key, time)))
     }
 
-    /// Returns sightings that record a changed like for frames missing from the response.
+    /// Returns sightings that record a changed like for frames that the response omits.
     func flag(
         _ isLiked: Bool, _ frames: [String], of video: Tag, _ time: Int64?
     ) throws(SyncFailure) -> [ProposedEvent] {
@@ -230,9 +230,9 @@ extension ShelbyV1Connector {
 
     /// Returns the time at which a changed like was observed.
     ///
-    /// Response dates have a resolution of one second. A change must count as newer than everything
-    /// read earlier in the same second, and two changes must keep their order. Within one second,
-    /// the time of the user's action therefore decides.
+    /// Response dates have a resolution of one second. A change must sort after everything read
+    /// earlier in the same second, and two changes must keep their order. Within one second,
+    /// changes are therefore ordered by the time of the user's action.
     private func observedAt(_ response: RemoteResponse, _ intent: Intent) -> Int64? {
         response.date.map { second in
             min(max(second + 1, Int64(intent.event.stamp.milliseconds)), second + 999)

@@ -5,7 +5,7 @@ package import TapedeckVideo
 
 /// The connector for Shelby's API of 2012 to 2014 (`/v1`), at an address that ends in `/v1`.
 ///
-/// Every response is an envelope that contains a status, which counts instead of the HTTP status.
+/// Every response is an envelope that contains a status, which is used instead of the HTTP status.
 /// Lists are sorted by id, newest first. A page requested with `since_id` includes the row with
 /// that id, so it repeats the last row of the page before it.
 ///
@@ -14,13 +14,13 @@ package import TapedeckVideo
 /// | like | `PUT /frame/{id}/like` | probe: the copy that the like creates on the user's public roll |
 /// | unlike | `DELETE /frame/{copy}` for each copy | natural: a deleted copy stays deleted |
 /// | comment | `POST /conversation/{id}/messages` | probe: the user's messages in the conversation |
-/// | watched | `POST /frame/{id}/watched` | once: a view counts once per day, everything else each time |
+/// | watched | `POST /frame/{id}/watched` | once: Shelby counts a view only once per day, but any other report each time |
 /// | share | `POST /frame/{id}/share` | once: shares cannot be read back |
 ///
-/// Watch-later marks, and their removal by watching the video, stay in the store. This API has no
-/// separate mark: the `add_to_watch_later` of older clients *is* a like. It counts as a like and
-/// puts a copy on the user's public roll. Marks and likes cannot be distinguished, so watching a
-/// marked video would also remove a like.
+/// Watch-later marks, and their removal when the video is watched, stay in the store. This API has
+/// no separate mark: the `add_to_watch_later` of older clients *is* a like and puts a copy on the
+/// user's public roll. Marks and likes cannot be distinguished, so watching a marked video would
+/// also remove a like.
 ///
 /// Likes are read from the frames' upvoters and from the user's public roll. A like removed
 /// elsewhere is noticed only when its frame is read again, because the roll does not report
@@ -87,8 +87,8 @@ package struct ShelbyV1Connector: Connector {
 
     /// Treats an unknown token as a successful logout.
     ///
-    /// A 401 or 404 counts only inside Shelby's envelope, because a proxy can return these statuses
-    /// too.
+    /// A 401 or 404 is accepted only inside Shelby's envelope, because a proxy can return these
+    /// statuses too.
     package func logOutFailure(_ response: RemoteResponse) -> SyncFailure? {
         do {
             _ = try ShelbyV1Documents.result(response)

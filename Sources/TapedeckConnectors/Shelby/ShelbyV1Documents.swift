@@ -7,7 +7,7 @@ internal import TapedeckVideo
 enum ShelbyV1Documents {
     /// Returns the result in a response's envelope.
     ///
-    /// The status in the body counts, not the HTTP status. For example, the response to a request
+    /// The status in the body is used, not the HTTP status. For example, the response to a request
     /// for the dashboard without a login has the HTTP status 404 and contains the status 401.
     static func result(_ response: RemoteResponse) throws(SyncFailure) -> JSONValue {
         guard case .object(let members) = try ShelbyDocuments.document(response),
@@ -42,7 +42,8 @@ enum ShelbyV1Documents {
     /// Returns the frame of a dashboard entry; nil if the entry is skipped.
     ///
     /// Like the 2014 client, this method skips entries without a frame and three kinds of notices.
-    /// It also skips entries whose frame has no creator, unless they are recommendations.
+    /// The method also skips entries whose frame has no creator, unless the entries are
+    /// recommendations.
     static func frame(ofEntry entry: JSONElement) throws(IngestRefusal) -> JSONElement? {
         let action = try entry.integer("action").value ?? 0
         guard !unsupportedActions.contains(action),
@@ -180,7 +181,7 @@ struct ShelbyV1Message {
     let origin: String?
     let text: String
 
-    /// Returns the messages of a conversation in order, without those whose text is empty.
+    /// Returns the messages of a conversation in order; messages without text are left out.
     static func list(
         _ conversation: JSONElement, _ refused: inout [IngestRefusal]
     ) throws(IngestRefusal) -> [ShelbyV1Message] {

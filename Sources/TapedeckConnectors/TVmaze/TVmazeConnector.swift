@@ -130,7 +130,7 @@ package struct TVmazeConnector: Connector {
 
     /// Returns the reason a request failed; nil on success.
     ///
-    /// There is no login to reject, so a 401 or 403 counts as a temporary refusal.
+    /// There is no login to reject, so a 401 or 403 is treated as a temporary refusal.
     private static func failure(_ response: RemoteResponse) -> SyncFailure? {
         guard [401, 403].contains(response.status) else { return response.failure }
         return SyncFailure(

@@ -220,8 +220,8 @@ enum TVmazeDocuments {
 extension EpisodeScheduled {
     /// Returns the days whose lists may contain the episode.
     ///
-    /// These are the episode's airdate, and the day on which the episode begins in its channel's
-    /// zone: a schedule may list late-night episodes under the previous day.
+    /// These days are the episode's airdate, and the day on which the episode begins in its
+    /// channel's zone, because a schedule may list late-night episodes under the previous day.
     fileprivate func days(of show: ShowObserved, _ zones: inout ZoneCache) -> [String?] {
         guard hasAirstamp else { return [airdate] }
         let channel = show.hasNetwork ? show.network : show.webChannel

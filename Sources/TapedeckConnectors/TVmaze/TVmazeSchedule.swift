@@ -80,7 +80,7 @@ struct TVmazeSchedule: Hashable {
 
     private func today(_ now: UInt64) -> CalendarDay {
         var zones = ZoneCache()
-        // Later times have no calendar day.
+        // Times after `CalendarDay.last` have no calendar day.
         let time = Int64(min(now, UInt64(CalendarDay.last.startMilliseconds)))
         return CalendarDay(
             milliseconds: time, offsetSeconds: zones.offsetSeconds(zone, milliseconds: time))

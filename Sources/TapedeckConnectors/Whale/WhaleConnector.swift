@@ -34,7 +34,8 @@ package struct WhaleConnector: Connector {
     static let rowsPerPage = 100
     /// The time within which an upload must become an answer, in milliseconds.
     ///
-    /// After that, the upload counts as lost, because the server does not report failed uploads.
+    /// After that time, the upload is treated as lost, because the server does not report failed
+    /// uploads.
     static let uploadSettling: UInt64 = 600_000
 
     private let projections: VideoProjections

@@ -26,7 +26,7 @@ struct WhaleSearch {
         self.user = user
     }
 
-    /// Returns what the response to `probe` shows.
+    /// Returns the result of the search in the response to `probe`.
     func result(of probe: RemoteRequest?) throws(SyncFailure) -> ProbeResult {
         let page = try WhalePage(response)
         let list = String((probe?.path ?? "").dropFirst(WhaleConnector.root.count))

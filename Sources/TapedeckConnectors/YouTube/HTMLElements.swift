@@ -19,8 +19,8 @@ struct HTMLElement {
     }
 }
 
-/// The elements of a page, parsed by libxml2 as a browser would parse it: any bytes result in some
-/// page.
+/// The elements of a page, parsed by libxml2 as a browser would parse them: parsing never fails,
+/// whatever the bytes.
 ///
 /// Nothing that the page references is loaded. The page is walked without recursion, so deep
 /// nesting cannot overflow the stack.

@@ -10,7 +10,7 @@ public import TapedeckVideo
 /// ```
 ///
 /// Reading is pure. The markup has changed over the years. In each row, the first element that the
-/// page contains counts:
+/// page contains is used:
 ///
 /// | what | where |
 /// |---|---|
@@ -77,7 +77,7 @@ private struct PageFacts {
     var titles: [String] { byTitle.sorted { $0.key < $1.key }.map(\.value) }
     var thumbnails: [String] { byThumbnail.sorted { $0.key < $1.key }.map(\.value) }
 
-    /// Reads an element; the first value for each source counts.
+    /// Reads an element; only the first value for each source is kept.
     mutating func add(_ element: HTMLElement) {
         if element.name == "meta" {
             guard let content = element.text("content") else { return }

@@ -25,7 +25,7 @@ final class RequestGate: Sendable {
 
     func leave() { inside.wrappingSubtract(1, ordering: .relaxed) }
 
-    /// Counts the bytes of bodies in memory; the caller must call `release` even if this throws.
+    /// Counts the bytes of bodies in memory; the caller must call `release` even if `hold` throws.
     fileprivate func hold(_ count: Int) throws(ServerError) {
         guard
             held.wrappingAdd(count, ordering: .relaxed).newValue <= ServerLimits.heldBytesMax

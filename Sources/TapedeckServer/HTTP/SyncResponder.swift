@@ -233,7 +233,7 @@ struct SyncResponder: HTTPResponder {
         return Response(
             status: .ok, headers: fields,
             body: ResponseBody(contentLength: bytes.count) { [held] writer in
-                // The bytes stay counted until the body is written or abandoned.
+                // The bytes count as memory in use until the body is written or abandoned.
                 defer { withExtendedLifetime(held) {} }
                 try await writer.write(buffer)
                 try await writer.finish(nil)

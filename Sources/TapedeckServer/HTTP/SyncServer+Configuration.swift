@@ -11,8 +11,8 @@ extension SyncServer {
         public var port: Int
         /// Whether the server may listen on an address that other machines can reach.
         ///
-        /// The server uses plaintext HTTP, so allow this only with a TLS proxy or in a trusted
-        /// network.
+        /// The server uses plaintext HTTP, so allow such an address only with a TLS proxy or in a
+        /// trusted network.
         public var allowsPlaintextBeyondLoopback: Bool
         /// The canonical size in bytes above which an event is refused; nil for no limit.
         public var eventBytesMax: Int?

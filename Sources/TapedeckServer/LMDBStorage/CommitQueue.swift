@@ -8,17 +8,17 @@ struct CommitRequest: Sendable {
     /// Applies the change in the group's transaction, and returns the completion to call once the
     /// transaction is on disk.
     ///
-    /// This may run more than once if the transaction restarts. A `ServerError` affects only this
-    /// request, not the rest of the group.
+    /// The closure may run more than once if the transaction restarts. A `ServerError` affects only
+    /// this request, not the rest of the group.
     let apply: @Sendable (inout LMDBSpaceRows) throws -> @Sendable () -> Void
     let fail: @Sendable (ServerError) -> Void
 }
 
 /// The queue of callers waiting for the writer.
 ///
-/// Only one drain runs at a time. It takes the waiting requests of all spaces, writes them in one
-/// transaction, commits once, and completes them. There is no timer: while a commit waits for the
-/// disk, the next requests queue up.
+/// Only one drain runs at a time. The drain takes the waiting requests of all spaces, writes them
+/// in one transaction, commits once, and completes them. There is no timer: while a commit waits
+/// for the disk, the next requests queue up.
 final class CommitQueue: @unchecked Sendable {
     // The following properties are guarded by `condition`.
     private var waiting: [CommitRequest] = []

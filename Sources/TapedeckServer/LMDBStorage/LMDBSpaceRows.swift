@@ -25,8 +25,8 @@ struct LMDBSpaceRows: SpaceRows {
 
     /// A run of sequences at consecutive positions.
     ///
-    /// The entry at its last position may be a range stub that covers all sequences up to the next
-    /// segment.
+    /// The entry at the last position of a run may be a range stub that covers all sequences up to
+    /// the next segment.
     private struct Segment {
         var firstSequence: UInt64
         var firstPosition: UInt64

@@ -54,8 +54,8 @@ package final class LMDBStorage: ServerStorage {
     /// Opens the server's LMDB file in a directory.
     ///
     /// Throws `ServerError`: `.newerFormat`, `.damaged`, `.accessDenied`, `.diskFull`; `.busy` if
-    /// this process already has it open; `.notFound` if the file does not exist and `creates` is
-    /// false.
+    /// this process already has the file open; `.notFound` if the file does not exist and `creates`
+    /// is false.
     package init(_ directory: ServerDirectory, options: Options = Options()) throws(ServerError) {
         guard options.creates || directory.exists else {
             throw ServerError(
@@ -112,7 +112,7 @@ package final class LMDBStorage: ServerStorage {
         release()
     }
 
-    // Pending writes retain the storage, so none are left here.
+    // Pending writes retain the storage, so no writes are pending here.
     deinit { release() }
 
     private func release() {

@@ -30,8 +30,8 @@ struct ServerTables: Sendable {
 
     init(_ environment: Environment) throws {
         let meta = try environment.openTable("meta")
-        // The format is written after all tables exist. If it is missing, the creation of the
-        // tables was interrupted.
+        // The format is written after all tables exist. If the format is missing, the creation of
+        // the tables was interrupted.
         let creates = try environment.read {
             try $0.sealed(meta, RowKey.format, named: "meta") == nil
         }
@@ -62,8 +62,8 @@ enum RowKey {
         return key
     }
 
-    /// Returns whether a key is `entry(space, position)`, without allocating, because this is
-    /// called for every entry that is read.
+    /// Returns whether a key is `entry(space, position)`, without allocating, because the function
+    /// is called for every entry that is read.
     static func isEntry(
         _ key: UnsafeRawBufferPointer, _ space: SpaceID, _ position: UInt64
     ) -> Bool {

@@ -8,8 +8,8 @@ package typealias RefusalPolicy = @Sendable (CanonicalView) -> ErrorCode?
 
 /// The built-in policies.
 package enum RefusalPolicies {
-    /// Returns a policy that refuses events with more canonical bytes than `bytesMax`, or no events
-    /// if `bytesMax` is nil.
+    /// Returns a policy that refuses events with more canonical bytes than `bytesMax`; if
+    /// `bytesMax` is nil, the policy refuses no events.
     package static func tooLarge(beyond bytesMax: Int?) -> RefusalPolicy {
         guard let bytesMax else { return { _ in nil } }
         return { $0.bytes.count > bytesMax ? .tooLarge : nil }

@@ -7,7 +7,7 @@ package import TapedeckSyncProtocol
 /// Every implementation guarantees the following, which the conformance suite checks:
 /// 1. Positions are dense from 1 in a space; an entry never moves and never changes.
 /// 2. `receivedAt` strictly increases with the position, whatever the clock does.
-/// 3. A push is durable before it is confirmed. Repeating it at any time returns the same
+/// 3. A push is durable before it is confirmed. Repeating a push at any time returns the same
 ///    positions, times and refusals, and adds nothing.
 /// 4. An origin's events are stored in the order of their sequences, without gaps.
 /// 5. Spaces are isolated from each other.
@@ -27,8 +27,8 @@ package protocol ServerStorage: Sendable {
     /// Returns the entries after a cursor: about `bytesMax` bytes, but at least one entry if there
     /// are any.
     ///
-    /// Events that come after `held` in the same origin are returned as references. Throws
-    /// `.lineageChanged`, `.cursorMismatch`, `.damaged`.
+    /// The device already has the events that come after `held` in the same origin, so these events
+    /// are returned as references. Throws `.lineageChanged`, `.cursorMismatch`, `.damaged`.
     func pull(
         _ space: SpaceID, after cursor: SyncCursor, bytesMax: Int, held: EventID?
     ) async throws(ServerError) -> WirePullResponse

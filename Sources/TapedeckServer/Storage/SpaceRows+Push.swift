@@ -200,9 +200,10 @@ extension SpaceRows {
     /// Returns the known receipt for an event and a lineage; if there are several, the one that
     /// takes precedence.
     ///
-    /// For the current lineage, the event's position in the log serves as a receipt. It can
-    /// contradict another receipt of the same lineage only if the server was restored from a backup
-    /// without beginning a new lineage. In that case, devices need both receipts.
+    /// For the current lineage, the event's position in the log serves as a receipt. The position
+    /// can contradict another receipt of the same lineage only if the server was restored from a
+    /// backup without beginning a new lineage. If the position and the receipt contradict each
+    /// other, devices need both.
     private mutating func knownReceipt(
         of event: EventID, from lineage: LineageID
     ) throws -> Receipt? {

@@ -4,7 +4,7 @@ internal import TapedeckModel
 
 /// The secret that authenticates a device for one space.
 ///
-/// Only its hash is stored.
+/// The server stores only the hash of a token.
 package enum SyncToken {
     /// The prefix that lets people and secret scanners recognize a token.
     static let prefix = "td_"
@@ -25,7 +25,7 @@ package enum SyncToken {
 
     static let hashCount = 32
 
-    /// Returns the id of a token in lists: the first eight bytes of its hash.
+    /// Returns the id that identifies a token in lists: the first eight bytes of its hash.
     static func id(ofHash hash: [UInt8]) -> String { Array(hash.prefix(8)).hex }
 }
 

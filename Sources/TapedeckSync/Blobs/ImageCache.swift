@@ -17,7 +17,7 @@ internal import TapedeckModel
 /// ```
 ///
 /// Several processes can share a cache. The cache is the directory `images` in the store's
-/// directory. It can be deleted at any time, because nothing else refers to it.
+/// directory. The directory can be deleted at any time, because nothing else refers to it.
 public final class ImageCache: Sendable {
     /// A cached picture.
     public struct Image: Hashable, Sendable {
@@ -122,7 +122,7 @@ public final class ImageCache: Sendable {
             throw SyncError(.inputOutput, "\(name) was written but cannot be read")
         }
         let isOver = total.withLock { total in
-            // A replaced picture counts twice until the next recount.
+            // A replaced picture is counted twice until the next recount.
             total = total.map { $0 + UInt64(bytes.count) } ?? listed().bytes
             return total ?? 0 > bytesMax
         }
@@ -192,7 +192,7 @@ public final class ImageCache: Sendable {
         return "\(directory)/names/\(name.prefix(2))/\(name)"
     }
 
-    /// Returns the picture that a URL's file names; nil if the file or the picture is missing.
+    /// Returns the picture to which a URL's file refers; nil if the file or the picture is missing.
     private func read(_ name: String) -> Image? {
         guard let data = FileManager.default.contents(atPath: name),
             let used = ImageCache.facts(name)?.at
@@ -246,7 +246,7 @@ public final class ImageCache: Sendable {
         let time = now()
         let stamp = timespec(
             tv_sec: Int(time / 1_000), tv_nsec: Int(time % 1_000) * 1_000_000)
-        // If this fails, the picture is evicted earlier than necessary.
+        // If the use cannot be recorded, the picture is evicted earlier than necessary.
         _ = utimensat(AT_FDCWD, name, [stamp, stamp], 0)
     }
 

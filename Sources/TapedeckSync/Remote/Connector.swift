@@ -4,15 +4,16 @@ package import TapedeckProjections
 /// Implements one kind of remote: a manifest, and pure mappings between requests and events.
 ///
 /// A connector performs no I/O, keeps no state and reads no clock; the session does all of that.
-/// Its methods throw `SyncFailure`. The code `unauthorized` pauses the remote; `throttled`,
-/// `unavailable` and `offline` are retried later; all other codes are final for the request.
+/// The methods of a connector throw `SyncFailure`. The code `unauthorized` pauses the remote;
+/// `throttled`, `unavailable` and `offline` are retried later; all other codes are final for the
+/// request.
 package protocol Connector: Sendable {
     /// The properties that apply to the remote as a whole.
     var manifest: ConnectorManifest { get }
 
     // MARK: Login
 
-    /// Returns the next step of a login, given the responses so far.
+    /// Returns the next step of a login, based on the responses received so far.
     func login(
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep
@@ -158,7 +159,8 @@ package struct ConnectorManifest: Sendable {
     package var intentKinds: [String]
     /// Whether the remote can be read without a login, as `RemoteAccount.anonymous`.
     ///
-    /// If so, `plan` decides for each intent whether the intent needs a login.
+    /// If the remote can be read without a login, `plan` decides for each intent whether the intent
+    /// needs one.
     package var isOpen: Bool
     /// Whether the remote supports logins.
     package var takesLogin: Bool
@@ -193,8 +195,9 @@ package struct ReadingRules: Sendable {
     package var feedsComeFirst: Bool
     /// Whether the feeds are independent.
     ///
-    /// If so, a feed that fails is tried again after the other feeds. If only that feed keeps
-    /// failing, it is skipped until the next reading.
+    /// If the feeds are independent, a feed that fails is tried again after the other feeds. If a
+    /// feed keeps failing although other feeds can be read, the failing feed is skipped until the
+    /// next reading.
     package var feedsStandAlone: Bool
     /// The maximum number of linked pages per reading; the remaining pages are left for the next
     /// reading.
@@ -224,7 +227,7 @@ package struct RemotePage: Hashable, Sendable {
     }
 }
 
-/// The part of a feed that a page shows, for a feed whose new rows only appear above known ones.
+/// The part of a feed that a page shows, for a feed whose new rows appear only above existing rows.
 ///
 /// Both times are on the remote's clock, in milliseconds since 1970.
 package struct FeedSpan: Hashable, Sendable {
@@ -298,11 +301,11 @@ package struct RemoteContent: Sendable {
     package var refused: [String] = []
     /// The next page; nil at the end.
     package var next: RemotePage?
-    /// The part of the feed that the page shows, if new rows only appear above known ones.
+    /// The part of the feed that the page shows, if new rows appear only above existing rows.
     package var span: FeedSpan?
     /// Whether rows can move between pages during the reading, so that a row could be missed.
     ///
-    /// If so, the pages are read again until they contain nothing new.
+    /// If rows can move, the pages are read again until they contain nothing new.
     package var moves = false
     /// The lists on the page whose missing entries were removed from the remote.
     package var lists: [ListPart] = []
@@ -310,7 +313,7 @@ package struct RemoteContent: Sendable {
     package var leads: [FeedLead] = []
     /// The name prefix of feeds that the remote does not have, and a message for the report.
     ///
-    /// These feeds are skipped in this reading.
+    /// Feeds with this prefix are skipped in the current reading.
     package var missing: (feeds: String, message: String)?
 
     package init() {}
@@ -318,7 +321,7 @@ package struct RemoteContent: Sendable {
 
 /// The values, other than the account, on which a request may depend.
 ///
-/// The session passes them in, which keeps connectors pure.
+/// The session passes these values to the connector, which keeps connectors pure.
 package struct RequestMoment: Hashable, Sendable {
     /// The address of the remote.
     package var base: String
@@ -336,7 +339,7 @@ package struct RequestMoment: Hashable, Sendable {
 
 /// The next step of a login.
 package enum LoginStep: Sendable {
-    /// Send a request; if an account is given, the request is sent with its credentials.
+    /// Send a request; if an account is given, the request is sent with the account's credentials.
     case send(RemoteRequest, as: RemoteAccount?)
     /// The login is complete; `sightings` are facts about the account, without credentials.
     case done(RemoteAccount, sightings: [ProposedEvent] = [])
@@ -430,8 +433,8 @@ package struct Delivery: Hashable, Sendable {
     package var isAskedFirst = false
     /// The time after the dispatch within which the effect may still appear, in milliseconds.
     ///
-    /// Set only if it is longer than the manifest's `settling`. Until it has passed, a probe that
-    /// finds nothing is repeated.
+    /// The time is set only if it is longer than the manifest's `settling`. Until the time has
+    /// passed, a probe that finds nothing is repeated.
     package var settling: UInt64?
 
     package init(

@@ -5,19 +5,18 @@ internal import TapedeckModel
 /// The following devices may deliver it:
 ///
 /// 1. The originating device, until a server has sequenced the intent: before that, no other device
-///    can know it.
-/// 2. The originating device, during its lease: the first `lease` milliseconds of continuous time
-///    after the intent was created.
-/// 3. Any device with a valid claim. A claim is valid if the server's time for it is at least
-///    `lease + margin` after the server's time for the intent or for the previous valid claim. If
-///    several claims compete, the claim with the lowest position wins.
+///    can know about it. The originating device, during its lease: the first `lease` milliseconds
+///    of continuous time after the intent was created. 3. Any device with a valid claim. A claim is
+///    valid if the server's time for it is at least `lease + margin` after the server's time for
+///    the intent or for the previous valid claim. If several claims compete, the claim with the
+///    lowest position wins.
 ///
 /// Every request ends in less than `margin`, so the previous holder has finished by the time a
 /// claim is valid. All devices use the server's times, so their clocks need not agree.
 struct Custody {
     /// The time for which the holder of an intent may deliver it, in milliseconds.
     static let lease: UInt64 = 300_000
-    /// A time longer than any request, in milliseconds.
+    /// A time longer than any request takes, in milliseconds.
     static let margin: UInt64 = 120_000
 
     /// The server's position and time for an event.

@@ -4,7 +4,7 @@ public import TapedeckProjections
 
 /// The parts of remotes' feeds that any device of the user has read.
 ///
-/// Known rows do not prove that a feed was read to its end, because a device that fails halfway
+/// Stored rows do not prove that a feed was read to its end, because a device that fails halfway
 /// syncs the rows that it has read. Coverage is therefore recorded as an event. If a mark is too
 /// old, some rows are read a second time, and nothing is lost.
 public struct FeedCoverage: Projection {
@@ -22,10 +22,10 @@ public struct FeedCoverage: Projection {
     /// The events about completed readings.
     public var eventTypes: [EventType] { [FeedRead.eventType] }
     /// A sentence on how the mark of a feed is determined.
-    public var ruleText: String? { "The last event about a feed counts." }
+    public var ruleText: String? { "The last event about a feed determines its mark." }
     /// Empty: marks are looked up by feed.
     public var tables: [String] { [] }
-    /// True: earlier events about a feed do not count.
+    /// True: earlier events about a feed do not affect its state.
     public var foldsCompacted: Bool { true }
 
     /// The state of a feed.
@@ -53,7 +53,7 @@ public struct FeedCoverage: Projection {
     /// Adds no rows.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {}
 
-    /// Returns the tag of a feed of a remote, as seen by an account.
+    /// Returns the tag of a feed; the tag also depends on the remote and the account.
     static func tag(_ feed: String, of remote: Remote, _ account: RemoteAccount) throws -> Tag {
         var bytes: [UInt8] = []
         for part in [remote.system, remote.url, account.user, feed] { bytes.appendPrefixed(part) }

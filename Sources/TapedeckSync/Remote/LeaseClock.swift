@@ -3,8 +3,8 @@ package import TapedeckLog
 
 /// Measures the age of events, as long as the wall clock runs evenly.
 ///
-/// It compares the wall clock with the machine's continuous clock. If the wall clock was set or the
-/// machine rebooted, the age is unknown and leases count as expired.
+/// The lease clock compares the wall clock with the machine's continuous clock. If the wall clock
+/// was set or the machine rebooted, the age is unknown and leases are treated as expired.
 package struct LeaseClock {
     /// The maximum drift between the two clocks, in milliseconds.
     private static let driftMax: UInt64 = 2_000
@@ -32,7 +32,8 @@ package struct LeaseClock {
 
     /// Records the clock offset unless a valid one is already recorded.
     ///
-    /// After that, the age of new intents can be measured, even before the first remote is added.
+    /// Once an offset is recorded, the age of new intents can be measured, even before the first
+    /// remote is added.
     @available(*, noasync)
     package static func begin(
         in log: EventLog, _ clock: SteadyClock = .system

@@ -9,7 +9,8 @@ public import TapedeckProjections
 /// or whose outcome is unknown, stays listed.
 ///
 /// Intents for the same register, such as setting and removing a mark, replace each other: only the
-/// latest is pending. If each user has a separate register, this applies per user.
+/// latest is pending. If each user has a separate register, an intent replaces only intents of the
+/// same user.
 public struct Outbox: Projection {
     /// The tag kind of the keys that intents belong to.
     public let tagKind: String
@@ -25,7 +26,8 @@ public struct Outbox: Projection {
     /// - Parameters:
     ///   - tagKind: The tag kind of the keys that intents belong to; outcomes have the same tags.
     ///   - inserts: The event types for which every event is a separate intent.
-    ///   - registers: The event types for which only the latest event of a key counts.
+    ///   - registers: The event types for which the latest event of a key replaces the earlier
+    ///     ones.
     ///   - owners: For registers that each user has separately, the number of the payload field
     ///     that contains the user.
     public init(
@@ -72,7 +74,7 @@ public struct Outbox: Projection {
     /// True: one row per item.
     public var itemsYieldRows: Bool { true }
 
-    /// The state of a key besides its items.
+    /// The state of a key, apart from its items.
     public struct State: ProjectionState, Equatable {
         /// The latest intent of each register, kept after it has ended so that it continues to
         /// replace earlier intents.
@@ -221,9 +223,10 @@ public struct Outbox: Projection {
     /// Returns the item of an intent, and the kind of item that it is stored as.
     ///
     /// A missing derived item is created unless it has already been settled. If any other item is
-    /// missing, it has either ended or its outcome was folded before its intent. That can happen
-    /// because stamps depend on device clocks: until all receipts have arrived, a confirmation can
-    /// precede its intent. This must not lead to a second delivery.
+    /// missing, it has either ended or its outcome was folded before its intent. An outcome can
+    /// precede its intent because stamps depend on device clocks: until all receipts have arrived,
+    /// a confirmation can precede its intent. A confirmation that precedes its intent must not lead
+    /// to a second delivery.
     private func item(
         of intent: String, _ isDerived: Bool, _ event: borrowing FoldEvent,
         _ key: inout KeyedState<State>
@@ -238,7 +241,8 @@ public struct Outbox: Projection {
         }
         let item = OutboxItem(id, at: event.stamp.milliseconds, isDerived: isDerived)
         guard isDerived else {
-            // If later intents have already been folded, this intent may have been folded too.
+            // If later intents have already been folded, this intent may already have been folded,
+            // too.
             if key.state.isBehindIntents(event.order) { return (item, .early) }
             key.requestRefold()
             return nil
@@ -337,7 +341,7 @@ public struct OutboxItem: Hashable, Sendable {
     public var milliseconds: UInt64
     /// Whether the intent follows from a rule instead of being an event.
     public var isDerived = false
-    /// The outcomes of its parts so far.
+    /// The outcomes recorded so far for the parts of the intent.
     public var parts: [Part] = []
     /// The claims by devices to deliver the intent, in order.
     public var claims: [EventID] = []
@@ -482,7 +486,7 @@ public struct OutboxItem: Hashable, Sendable {
 }
 
 extension OutboxItem.Part {
-    /// Whether nothing more happens unless the user acts.
+    /// Whether the part has ended without success, so that only the user can continue it.
     public var isEnd: Bool { kind == .refused || kind == .unknown }
 }
 

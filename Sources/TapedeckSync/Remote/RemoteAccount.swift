@@ -4,7 +4,7 @@ internal import TapedeckModel
 
 /// The credentials of a user.
 ///
-/// They never appear in the log, in error messages or in command arguments.
+/// Credentials never appear in the log, in error messages or in command arguments.
 package struct RemoteSecrets: Codable, Hashable, Sendable {
     /// The user name or email address.
     package var user: String
@@ -75,7 +75,7 @@ extension RemoteAccount {
     }
 }
 
-/// A session's access to the data about a store's connection to a remote.
+/// Gives a session access to the data about a store's connection to a remote.
 package struct RemoteConnection: Sendable {
     /// Returns the account on the remote that the store belongs to; nil before the first login.
     package var account: @Sendable () throws -> String?

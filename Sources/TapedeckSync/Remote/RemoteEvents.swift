@@ -51,9 +51,10 @@ extension IntentClaimed: RemoteEvent {
 extension FeedRead: RemoteEvent {
     /// `FeedRead`.
     public static let eventType: EventType = "FeedRead"
-    /// Empty: it is recorded with the tag of its feed, which also depends on address and account.
+    /// Empty: the event is recorded with the tag of its feed; the tag also depends on the address
+    /// and the account.
     public var tags: [Tag] { get throws { [] } }
-    /// Only the newest event about a feed counts.
+    /// Compaction may remove all events about a feed except the newest.
     public static var retention: Retention { .latest }
 }
 

@@ -19,9 +19,9 @@ package struct FreshSpan: Hashable, Sendable {
 
 /// The pages of a remote that need not be requested yet, according to their last responses.
 ///
-/// They are stored in rows of the log, so other processes can use them.
+/// The pages are stored in rows of the log, so that other processes can use them.
 package struct RemoteFreshness: Sendable {
-    /// The maximum number of pages at the start of a reading; if there are more, the pages that
+    /// The maximum number of fresh pages when a reading starts; if there are more, the pages that
     /// expire first are dropped.
     package static let pagesMax = 2_000
 
@@ -30,7 +30,7 @@ package struct RemoteFreshness: Sendable {
 
     init() {}
 
-    /// Reads the fresh pages of a remote and removes expired ones.
+    /// Reads the fresh pages of a remote and removes the expired pages.
     @available(*, noasync)
     package init(_ remote: Remote, at now: UInt64, in log: EventLog) throws(LogError) {
         let rows = try RemoteRow.fresh(remote.name, in: log)
@@ -42,7 +42,7 @@ package struct RemoteFreshness: Sendable {
         if !ended.isEmpty { try log.setSyncRows(ended) }
     }
 
-    /// Returns the time at which a page stops being fresh; nil if it is not fresh now.
+    /// Returns the time at which a page stops being fresh; nil if the page is not fresh now.
     package func end(of page: RemotePage, _ remote: Remote, at now: UInt64) -> UInt64? {
         guard !spans.isEmpty, let span = spans[RemoteRow.fresh(remote, page, nil).name] else {
             return nil
@@ -63,8 +63,8 @@ package struct RemoteFreshness: Sendable {
 }
 
 extension RemoteRow {
-    /// Returns the row that stores the span of a page at a remote's address; writing it with a nil
-    /// span removes the row.
+    /// Returns the row that stores the time span of a page at a remote's address; with a nil span,
+    /// writing the row deletes it.
     package static func fresh(_ remote: Remote, _ page: RemotePage, _ span: FreshSpan?) -> SyncRow {
         var bytes: [UInt8] = []
         bytes.appendPrefixed(remote.url)
@@ -104,8 +104,8 @@ extension RemoteResponse {
 
     /// The time for which the response is fresh, in milliseconds.
     ///
-    /// This is the `max-age` of `Cache-Control` minus the `Age` header; 0 if there is no `max-age`
-    /// or caching is not allowed.
+    /// The time is the `max-age` of `Cache-Control` minus the `Age` header; 0 if there is no
+    /// `max-age` or if caching is not allowed.
     package var freshFor: UInt64 {
         let directives = headers.filter { $0.name.lowercased() == "cache-control" }
             .flatMap { $0.value.lowercased().split(separator: ",") }
@@ -119,7 +119,7 @@ extension RemoteResponse {
             }
         }
         let age = RemoteResponse.seconds(header("Age").map { RemoteResponse.bare($0[...]) }) ?? 0
-        // If there are several values, use the shortest.
+        // If there are several values, use the smallest value.
         let left = (ages.min() ?? 0).subtractingReportingOverflow(age)
         return left.overflow ? 0 : left.partialValue * 1_000
     }

@@ -2,17 +2,16 @@ package import TapedeckLog
 public import TapedeckModel
 package import TapedeckProjections
 
-/// A change that is pending for a remote, and its state, read from the log without using the
-/// network.
+/// A pending change for a remote, with its state; both are read from the log, without the network.
 public struct RemoteDelivery: Sendable {
     /// The progress of an intent.
     public enum State: Hashable, Sendable {
         /// The next sync will deliver the intent.
         case queued
-        /// A request was sent but its outcome is unknown; the next sync will check.
+        /// A request was sent, but its outcome is unknown; the next sync will check the outcome.
         case sent
-        /// Delivery is blocked; `until` is the time at which it continues, in milliseconds since
-        /// 1970, or nil if that time is unknown.
+        /// Delivery is blocked; `until` is the time at which delivery continues, in milliseconds
+        /// since 1970, or nil if that time is unknown.
         case waiting(reason: ErrorCode, message: String, until: UInt64?)
         /// The remote has refused the intent.
         case refused(ErrorCode, String)
@@ -29,7 +28,7 @@ public struct RemoteDelivery: Sendable {
     /// The progress of the intent.
     public var state: State
 
-    /// Whether nothing more happens unless the user acts.
+    /// Whether the intent waits for the user to act.
     public var isOver: Bool {
         switch state {
         case .refused, .unknown: true
@@ -105,7 +104,7 @@ package struct RemoteOutbox {
             for derived in found {
                 guard let event = try log.event(derived.event) else { continue }
                 let intent = Intent(event, key: derived.key, isDerived: true)
-                // An event that is itself a pending intent is already listed.
+                // If the event is itself a pending intent, it is already listed.
                 guard try runner.standing(of: Intent(event, key: derived.key), in: outboxes) == nil,
                     let item = try openItem(of: intent),
                     let state = try state(of: intent, item)
@@ -119,7 +118,8 @@ package struct RemoteOutbox {
         }
     }
 
-    /// Returns the item of a derived intent that has no row yet; nil if it has a row or has ended.
+    /// Returns the item of a derived intent that has no row yet; nil if the intent has a row or has
+    /// ended.
     private func openItem(of intent: Intent) throws -> OutboxItem? {
         guard let standing = try runner.standing(of: intent, in: outboxes), !standing.isListed
         else { return nil }

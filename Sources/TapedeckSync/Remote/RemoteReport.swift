@@ -8,12 +8,12 @@ public struct RemoteReport: Sendable {
     public var pulled = 0
     /// The parts of the remote's responses that could not be read.
     public var unreadable: [String] = []
-    /// The features that the remote lacks, such as a part of its API; everything else was read.
+    /// The features that the remote lacks, such as a part of its API; all other data was read.
     public var missing: [String] = []
     /// The number of pages that were skipped because their last response is still fresh.
     public var fresh = 0
-    /// The time at which the first of the fresh pages expires, in milliseconds since 1970; nil if
-    /// no page is fresh.
+    /// The time at which the first fresh page expires, in milliseconds since 1970; nil if no page
+    /// is fresh.
     public var freshUntil: UInt64?
     /// The number of linked pages that are left for the next sync.
     public var unread = 0
@@ -21,13 +21,13 @@ public struct RemoteReport: Sendable {
     public var refused: [(event: EventID, code: ErrorCode, message: String)] = []
     /// The pending intents, at most `waitingCountMax`, each with the reason why it is pending.
     public var waiting: [Waiting] = []
-    /// The number of all pending intents.
+    /// The total number of pending intents.
     public var waitingCount = 0
     /// The reason why the sync ended early.
     public var failure: SyncError?
     /// Whether a running sync has nothing to do until something changes.
     public var isSettled = false
-    /// The wait of a running sync, with its reason and the time at which it ends.
+    /// The current wait of a running sync; the wait has a reason and an end time.
     package var wait: SyncWait?
 
     package init() {}
@@ -43,8 +43,8 @@ public struct RemoteReport: Sendable {
         public var reason: ErrorCode
         /// The reason, as a message.
         public var message: String
-        /// The time at which the delivery continues, in milliseconds since 1970; nil if it does not
-        /// continue automatically.
+        /// The time at which the delivery continues, in milliseconds since 1970; nil if the
+        /// delivery does not continue automatically.
         public var until: UInt64?
     }
 }

@@ -112,8 +112,8 @@ package struct RemoteResponse: Hashable, Sendable {
         return receivedAt
     }
 
-    /// The maximum difference between the header and the local clock for them to count as
-    /// agreeing, in milliseconds.
+    /// The local clock agrees with the header if the clock is ahead by less than this number of
+    /// milliseconds.
     private static let agreement: Int64 = 2_000
 
     private var toldDate: Int64? {
@@ -132,7 +132,7 @@ package struct RemoteResponse: Hashable, Sendable {
 
     /// The failure implied by the status; nil for success.
     ///
-    /// The connector for a remote that reports errors differently checks for those errors first.
+    /// If a remote reports errors differently, its connector checks for those errors first.
     package var failure: SyncFailure? {
         switch status {
         case 200..<300: nil

@@ -62,7 +62,8 @@ package struct RemoteRow: Hashable, Sendable {
 
     // MARK: - Feeds and lanes
 
-    /// Returns the rows in which earlier programs noted the feeds that were read to their end.
+    /// Returns the rows, written by earlier versions of this program, for feeds that were read to
+    /// their end.
     @available(*, noasync)
     static func former(_ remote: String, in log: EventLog) throws(LogError) -> [SyncRow] {
         try log.syncRows(prefix: "\(key(remote))/feed/")
@@ -101,7 +102,7 @@ package struct RemoteRow: Hashable, Sendable {
         return bytes
     }
 
-    /// Returns the row that stores the wait of a lane; writing it with a nil wait removes the row.
+    /// Returns the row that stores the wait of a lane; with a nil wait, writing the row deletes it.
     static func lane(_ remote: String, _ lane: String, _ wait: LaneWait?) -> SyncRow {
         let name = "\(key(remote))/lane/\(Digest16(hashing: Array(lane.utf8)).text)"
         guard let wait else { return SyncRow(name, nil) }
@@ -163,8 +164,7 @@ package struct RemoteRow: Hashable, Sendable {
     }
 }
 
-/// The wait of a lane, during which other lanes continue, and the number of failures that led to
-/// it.
+/// The wait of one lane, with the number of failures that caused the wait; other lanes continue.
 struct LaneWait: Hashable {
     var failures: UInt32
     var wait: SyncWait

@@ -24,7 +24,7 @@ extension RemoteSession {
 
     /// Returns whether this device may deliver an intent.
     func custody(of item: OutboxItem) throws -> Custody.Answer {
-        // A server that never responded has sequenced nothing.
+        // A server that has never responded has not sequenced any events.
         let upstreams = try Upstream.all(in: log).filter { $0.cursor != nil }
         func sequenced(_ event: EventID) throws -> Custody.Sequenced? {
             // Receipts from a lost server remain valid. If there are several receipts, use the
@@ -36,7 +36,8 @@ extension RemoteSession {
             }
         }
         // The response to a push can sequence a claim by this device before earlier claims by other
-        // devices have been read. The claim stays open until everything before it has been read.
+        // devices have been read. The claim stays open until all entries before the claim have been
+        // read.
         func isRead(_ claim: EventID) throws -> Bool {
             let receipts = try log.receipts(of: claim)
             guard !receipts.isEmpty else { return false }

@@ -100,8 +100,8 @@ extension RemoteSession {
         return standing?.item.end == nil ? standing : nil
     }
 
-    /// Performs the steps of an intent that need no network; returns its next request, or nil if
-    /// there is none.
+    /// Performs the steps of an intent that need no network; returns the intent's next request, or
+    /// nil if there is none.
     private mutating func step(
         _ intent: Intent, _ account: RemoteAccount
     ) throws -> (RemoteRequest, Pending)? {
@@ -176,7 +176,7 @@ extension RemoteSession {
         return reading.next == nil
     }
 
-    /// Ends an intent whose parts have all ended, with the worst of their outcomes.
+    /// Ends an intent whose parts have all ended; its outcome is the worst outcome of the parts.
     private func conclude(_ item: OutboxItem, of intent: Intent) throws {
         if let refused = item.parts.first(where: { $0.kind == .refused }) {
             try refuse(intent, target: "", ErrorCode(rawValue: refused.code), refused.message)
@@ -206,7 +206,7 @@ extension RemoteSession {
                 return nil
             }
             // The request is idempotent, so no claim is needed. If the remote accepts the request
-            // but the request has no effect, it is repeated only in the next sync.
+            // but the request has no effect, the request is repeated only in the next sync.
             guard !delivered.contains(RemoteSession.name(of: delivery, intent)) else {
                 block(intent)
                 return nil
@@ -228,8 +228,8 @@ extension RemoteSession {
             return nil
         case .own, .taken: break
         }
-        // The request may have been sent by this device before a crash or by the previous holder,
-        // or another program may have made the change.
+        // This device may have sent the request before a crash, the previous holder of the intent
+        // may have sent it, or another program may have made the change.
         let isDoubtful =
             part?.kind == .dispatched || custody == .taken && part?.kind != .unsent
             || delivery.isAskedFirst && part == nil
@@ -257,7 +257,7 @@ extension RemoteSession {
         let held = try RemoteRow.lane(remote.name, intent.key.text, in: log)
         if held?.wait.reason != .metered {
             let wait = SyncWait(
-                reason: .metered, message: "its files are waiting for an unmetered network",
+                reason: .metered, message: "the files are waiting for an unmetered network",
                 until: 0)
             try log.setSyncRows([
                 RemoteRow.lane(
@@ -354,8 +354,8 @@ extension RemoteSession {
     ) throws {
         switch failure.code {
         case .offline, .unauthorized, .throttled:
-            // If the request was rejected or never sent, record that. Otherwise the dispatch stays
-            // open and must be probed.
+            // If the request was rejected or never sent, record this result. Otherwise the dispatch
+            // stays open and must be probed.
             let isUnsent = failure.isUnsent || failure.code != .offline
             if isUnsent, delivery.safety != .natural { try record(.unsent, delivery, of: intent) }
             delivering.queue.insert(intent, at: 0)

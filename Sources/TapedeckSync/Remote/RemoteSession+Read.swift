@@ -90,7 +90,7 @@ extension RemoteSession {
             /// The mark to record at the end of the walk; nil if it would not save a request.
             var mark: String? {
                 if let version { return version == covered ? nil : version }
-                // A chat must not add an event for each of its messages.
+                // Do not record a mark for every new message in a chat.
                 guard let settled, pageCount > 1 || isMostlyNew else { return nil }
                 if let covered = coveredTime, settled <= covered { return nil }
                 return String(settled)
@@ -112,7 +112,7 @@ extension RemoteSession {
             var lists: [WholeList] = []
         }
 
-        /// The maximum number of times a moving feed is read in one sync.
+        /// The maximum number of times that a feed with moving rows is read in one sync.
         private static let roundsMax = 3
         /// The number of failures of a single feed after which the feed is skipped until the next
         /// reading.
@@ -159,8 +159,7 @@ extension RemoteSession {
 
         // MARK: Freshness
 
-        /// Returns whether a page is the only page of its feed, so that skipping it skips nothing
-        /// else.
+        /// Returns whether a page is the only page of its feed and can therefore be skipped alone.
         func isWholeFeed(_ page: RemotePage, _ content: RemoteContent) -> Bool {
             walks.last?.feed == page && content.next == nil && !content.moves
         }
@@ -196,7 +195,7 @@ extension RemoteSession {
 
         /// Notes a failure of the next page.
         ///
-        /// - Returns: Whether only this page fails while other pages were read.
+        /// - Returns: Whether the page keeps failing although other pages could be read.
         mutating func failsAlone() -> Bool {
             guard let last = walks.indices.last else { return false }
             if walks[last].failures.count == 0 { walks[last].failures.readBefore = readCount }
@@ -275,7 +274,7 @@ extension RemoteSession {
 
         /// Skips an unreadable feed until the next sync.
         ///
-        /// Returns the feed, with the mark to record if it does not exist.
+        /// Returns the feed; if the feed no longer exists, the caller records its mark.
         mutating func giveUp(
             _ page: RemotePage, _ failure: SyncFailure, _ report: inout RemoteReport
         ) -> Ended? {
@@ -349,7 +348,7 @@ extension RemoteSession {
         }
     }
 
-    /// Returns whether no device has read the linked version of a feed.
+    /// Returns whether the linked version of a feed still has to be read.
     private func isDue(_ lead: FeedLead, _ marks: [String: String]) -> Bool {
         guard let version = lead.version, !refreshesAll else { return true }
         return marks[lead.page.feed] != version
@@ -368,7 +367,7 @@ extension RemoteSession {
         hasGivenUp = false
     }
 
-    /// Returns the linked feeds that earlier syncs did not read and no other device has read
+    /// Returns the linked feeds that earlier syncs did not read and that no other device has read
     /// meanwhile.
     private func openLeads() throws -> [FeedLead] {
         guard let account = login.account else { return [] }
@@ -392,7 +391,7 @@ extension RemoteSession {
         return nil
     }
 
-    /// Returns the time at which the next page expires; nil if it is not fresh.
+    /// Returns the time at which the next page expires; nil if that page is not fresh.
     @discardableResult
     private mutating func noteFresh(_ page: RemotePage) -> UInt64? {
         guard let end = fresh.end(of: page, remote, at: now) else { return nil }
@@ -400,7 +399,7 @@ extension RemoteSession {
         return end
     }
 
-    /// Skips an unreadable feed until the next sync, or permanently if it no longer exists.
+    /// Skips an unreadable feed until the next sync, or permanently if the feed no longer exists.
     mutating func giveUp(_ page: RemotePage, _ failure: SyncFailure) throws {
         if failure.code != .notFound { hasGivenUp = true }
         guard let ended = reading.giveUp(page, failure, &report), failure.code == .notFound,

@@ -4,9 +4,9 @@ package import TapedeckProjections
 
 /// # Sync with one remote
 ///
-/// A session takes inputs and returns steps. Its driver (`RemoteEngine` or a simulator) sends
-/// requests, waits, and reports each result as the next input. The session itself only accesses the
-/// log.
+/// A session takes inputs and returns steps. The driver of a session (`RemoteEngine` or a
+/// simulator) sends requests, waits, and reports each result as the next input. The session itself
+/// accesses only the log.
 ///
 /// ```
 /// begin ─▶ login? ─▶ read pages ─▶ deliver, one intent at a time ─▶ settled (ends, or waits while live)
@@ -20,10 +20,11 @@ package import TapedeckProjections
 ///    outcome records that the request was not executed, its effect is probed or its outcome is
 ///    reported as unknown.
 /// 3. An outcome and the resulting state of the remote are committed together.
-/// 4. An intent counts as already satisfied only if the data that shows it was read after the
+/// 4. An intent is considered already satisfied only if the data that shows it was read after the
 ///    intent was recorded, because older data may be out of date; see `Evidence`.
-/// 5. A 401 only invalidates the token. The session tries one new login; if that fails, the remote
-///    waits for the user. If another process writes a new login, the next request uses it.
+/// 5. A 401 response invalidates only the token. The session tries one new login; if that login
+///    fails, the remote waits for the user. If another process writes a new login, the next request
+///    uses it.
 /// 6. Nothing is sent after the login has been deleted or the remote has been removed, or from an
 ///    account other than the store's. The session checks the login and the remote before each
 ///    request and the account after each login, and ends if a check fails.
@@ -34,15 +35,15 @@ package struct RemoteSession {
     /// The next step for the driver.
     package enum Step: Sendable {
         case send(RemoteRequest)
-        /// Blocked until a time; `woken` retries at once.
+        /// The session is blocked until a time; `woken` retries at once.
         case wait(SyncWait)
-        /// Everything is done; call `woken` at a time in milliseconds since 1970, or when there is
-        /// new work.
+        /// Everything is done; call `woken` at the time `until`, in milliseconds since 1970, or
+        /// earlier if there is new work.
         case idle(until: UInt64)
         case end(SyncFailure?)
     }
 
-    /// The request that the next response belongs to.
+    /// The request to which the next response belongs.
     enum Pending {
         case nothing
         case login([RemoteResponse])
@@ -60,7 +61,7 @@ package struct RemoteSession {
     let logins: LoginFiles
     private let connection: RemoteConnection
     /// The end of the log when the session last checked whether the remote was removed; `isRemoved`
-    /// is the result of that check.
+    /// stores whether the remote was removed.
     private var connectionSeenAt: LogPosition?
     private var isRemoved = false
     var leases: LeaseClock
@@ -87,12 +88,13 @@ package struct RemoteSession {
     var fresh = RemoteFreshness()
     /// Whether the next reading also requests fresh pages.
     var refreshesAll: Bool
-    /// The time at which the reading began; `readingTurn` is the time at which its feeds change.
+    /// The time at which the reading began; `readingTurn` is the time at which the feeds change.
     var readingBegan: UInt64 = 0
     var readingTurn: UInt64 = .max
     /// Whether a reading is in progress.
     var isReading = false
-    /// The end of the log when the reading began; intents after it are newer than the reading.
+    /// The end of the log when the reading began; intents after this position are newer than the
+    /// reading.
     var readingPosition = LogPosition(rawValue: 0)
     /// The feeds that were read from their beginning to their end, each with the end of the log when
     /// that reading began.
@@ -119,7 +121,7 @@ package struct RemoteSession {
     var dispatchesMet: [String: UInt64] = [:]
 
     /// The maximum number of times that a one-time sync waits for a lane; `laneWaitMax` is the
-    /// maximum length of such a wait, in milliseconds.
+    /// maximum length of a wait for a lane, in milliseconds.
     private static let patienceMax = 5
     private static let laneWaitMax: UInt64 = 15_000
     /// The interval at which a live session checks for a new login, in milliseconds.
@@ -208,7 +210,7 @@ package struct RemoteSession {
         return try fail(failure, pending)
     }
 
-    /// Handles the end of a wait, or the user's request to end the wait early.
+    /// Handles the end of a wait, or a request by the user to end the wait early.
     package mutating func woken() throws -> Step {
         if row.wait?.reason != .throttled { row.wait = nil }
         if options.isLive, isReadingOverdue { try beginReading() }
@@ -229,7 +231,7 @@ package struct RemoteSession {
     /// Stops during a request without counting it as a failure of the remote.
     ///
     /// - Parameter failure: The result of the request; if the request was never sent, the session
-    ///   records that.
+    ///   records this fact.
     package mutating func stop(cuttingOff failure: SyncFailure) throws -> Step {
         if case .delivery(let delivery, let intent) = pending {
             try failed(failure, delivery, of: intent)
@@ -264,7 +266,7 @@ package struct RemoteSession {
             return try send(connector.request(for: page, account), .page(page))
         }
         if let (request, pending) = try nextDelivery(account) { return try send(request, pending) }
-        // An intent may require that the remote be read again first.
+        // An intent may require that the remote is read again before delivery.
         if let page = nextPage() {
             delivering.restart()
             return try send(connector.request(for: page, account), .page(page))
@@ -333,7 +335,7 @@ package struct RemoteSession {
         }
     }
 
-    /// Switches to a new login written by another process; returns false if there is none.
+    /// Switches to a new login written by another process; returns false if there is no new login.
     @discardableResult
     private mutating func takeUpLogin() -> Bool {
         // If the login file is missing or unreadable, keep the current login.
@@ -427,8 +429,8 @@ package struct RemoteSession {
             }
             return try next()
         }
-        // A failed page stays next in line. An intent whose probe failed is tried again first, so
-        // that later intents in the lane do not overtake it.
+        // A failed page remains the next page to read. An intent whose probe failed is tried again
+        // first, so that later intents in the lane do not overtake that intent.
         if case .probe(_, let intent) = pending { delivering.again(intent) }
         if case .login = pending, failure.code != .unauthorized { hasRenewed = false }
         if failure.code == .unauthorized {
@@ -477,7 +479,7 @@ package struct RemoteSession {
 
     /// Resets the number of failures after a response.
     private mutating func recover(after pending: Pending) {
-        // A new login counts as working only after a request that uses it has succeeded.
+        // A new login is known to work only after a request that uses it has succeeded.
         if case .login = pending { return }
         hasRenewed = false
         guard row.failures > 0 || row.wait != nil else { return }
@@ -493,8 +495,8 @@ package struct RemoteSession {
         if isDone {
             (isReading, refreshesAll) = (false, false)
             report.unread = try RemoteRow.leads(remote.name, in: log).count
-            // Set `readAt` only if no feed was given up on, because such a feed may hold data we
-            // have not seen. Feeds skipped because they are still fresh were read earlier.
+            // Do not set `readAt` after giving up on a feed, because that feed may contain unread
+            // data. Feeds that were skipped because they are fresh have already been read.
             if !hasGivenUp, reading.hasRead || row.readAt == 0 { row.readAt = now }
             lackingReadings = hasGivenUp || report.unread > 0 ? lackingReadings + 1 : 0
         }
@@ -522,9 +524,9 @@ package struct RemoteSession {
 
     /// The time of a live session's next reading, in milliseconds since 1970.
     ///
-    /// This is the earliest of three times: the next change of the feeds; the time at which the
-    /// first fresh feed expires; and, if any feed is not fresh or was not read to its end, the end
-    /// of the pause that the manifest specifies.
+    /// The next reading starts at the earliest of three times: the next change of the feeds; the
+    /// time at which the first fresh feed expires; and, if any feed is not fresh or was not read to
+    /// its end, the end of the pause that the manifest specifies.
     private var readAgainAt: UInt64 {
         let now = now
         let steps = connector.manifest.freshness
@@ -540,8 +542,8 @@ package struct RemoteSession {
         return max(next, now + 1)
     }
 
-    /// Whether an unfinished reading of a failing remote has lasted so long that its first pages
-    /// must be read again.
+    /// Whether the reading of a failing remote has lasted so long that the first pages must be read
+    /// again.
     private var isReadingOverdue: Bool {
         guard connector.manifest.reading.feedsStandAlone, isReading else { return false }
         let steps = connector.manifest.freshness
@@ -554,7 +556,7 @@ package struct RemoteSession {
         try leases.remember(log)
         report.unread = try RemoteRow.leads(remote.name, in: log).count
         report.failure = failure.map { failure in
-            // If the login or the remote is gone, do not mention the login's file.
+            // If the login or the remote is gone, do not mention the path of the login file.
             guard failure.code == .unauthorized, !isGone else { return SyncError(failure) }
             return SyncError(
                 .unauthorized, "\(failure.message); the login is in \(logins.path(remote.name))",

@@ -6,7 +6,7 @@ package import TapedeckProjections
 package struct RemoteWaits: LiveRemotes {
     private let log: EventLog
 
-    /// Creates a reader of the waits for all remotes that a store is connected to.
+    /// Creates a reader of the waits for a store's remotes.
     package init(_ log: EventLog) { self.log = log }
 
     /// The projection of the remotes.
@@ -14,8 +14,8 @@ package struct RemoteWaits: LiveRemotes {
 
     /// Returns the waits for the remotes of the given systems.
     ///
-    /// If the device is offline or there is a wait for the whole remote, this is the only wait
-    /// returned for the remote. Otherwise there is one wait for each waiting lane.
+    /// If the device is offline or the whole remote is waiting, the result contains one wait for
+    /// the remote. Otherwise, the result contains one wait for each waiting lane.
     package func waits(at systems: [String], _ views: Views) throws -> [RemoteWait] {
         let network = try NetworkState.current(in: log)
         return try Remotes.all(views).filter { systems.contains($0.system) }.flatMap { remote in

@@ -1,7 +1,7 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The remote systems that the user has connected the store to, by name.
+/// The remote systems to which the user has connected the store, by name.
 ///
 /// All devices of a user share this list, but each device has its own logins.
 public struct Remotes: Projection {
@@ -18,9 +18,9 @@ public struct Remotes: Projection {
     public var tagKind: String { Remotes.kind }
     /// The events that add and remove remotes.
     public var eventTypes: [EventType] { [RemoteAdded.eventType, RemoteRemoved.eventType] }
-    /// A sentence on how the state of a remote is determined.
+    /// A sentence that explains how the state of a remote is determined.
     public var ruleText: String? {
-        "The last event counts: the remote was added, with its system and address, or removed."
+        "The last event about a remote either sets its system and address or removes the remote."
     }
     /// One table: the current remotes, by name.
     public var tables: [String] { ["by-name"] }
@@ -62,7 +62,7 @@ public struct Remotes: Projection {
         key.state.parts = added.parts
     }
 
-    /// Adds one row for a current remote.
+    /// Adds one row if the remote exists.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         guard state.system != nil else { return }
         var value = StateWriter()
@@ -89,7 +89,7 @@ public struct Remotes: Projection {
     }
 }
 
-/// A remote system that the store is connected to.
+/// A remote system to which the store is connected.
 public struct Remote: Hashable, Sendable {
     /// The name given by the user: lowercase letters, digits and `-`.
     public var name: String
@@ -97,7 +97,8 @@ public struct Remote: Hashable, Sendable {
     public var system: String
     /// The address, without a trailing slash.
     public var url: String
-    /// The parts to read, as defined by the connector; empty to read everything it supports.
+    /// The parts to read, as defined by the connector; empty to read all parts that the connector
+    /// supports.
     public var parts: [String]
 
     /// The maximum length of a name.
@@ -118,7 +119,7 @@ public struct Remote: Hashable, Sendable {
             throw SyncError(
                 .usage, "\"\(name.prefix(60))\" is not a valid name for a remote",
                 hint:
-                    "use 1 to \(Remote.nameCountMax) lowercase letters, digits and hyphens, as in home"
+                    "use 1 to \(Remote.nameCountMax) lowercase letters, digits and hyphens, such as home"
             )
         }
         self.init(name: name, system: system, url: try HTTPAddress(url).base, parts: parts)

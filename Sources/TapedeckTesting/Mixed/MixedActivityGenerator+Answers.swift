@@ -133,10 +133,10 @@ extension MixedActivityGenerator {
 
     /// Records the next step of the answer being recorded.
     ///
-    /// A step adds a segment, removes one, starts the merge, which may fail, or completes the
+    /// A step adds or removes a segment, starts the merge (which may fail), or completes the
     /// answer.
     private mutating func recordAnswer(_ activity: Activity) throws {
-        // The recording device acts in order, and its clock is correct.
+        // The recording device performs its steps in order, and its clock is correct.
         var step = activity
         step.atMilliseconds = now
         var recording = answering.recording ?? begin(on: activity.device)

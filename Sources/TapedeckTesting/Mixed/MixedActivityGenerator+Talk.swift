@@ -19,7 +19,7 @@ extension MixedActivityGenerator {
                 } else {
                     $0.video = activity.video
                 }
-                // The comment is by another user, so its text is different.
+                // Another user wrote this comment, so its text differs from the user's own comment.
                 var other = activity
                 other.draw = random.next()
                 ($0.text, $0.author) = (other.saying, other.person)

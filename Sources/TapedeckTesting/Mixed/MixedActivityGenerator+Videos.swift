@@ -1,8 +1,8 @@
 import Tapedeck
 
-/// Events about videos that are shared, played and kept.
+/// Events about videos that are shared, played and downloaded.
 extension MixedActivityGenerator {
-    /// The average number of changes to the queue for each time that it is cleared.
+    /// The average number of changes to the queue between two clears.
     private static let queueChanges: UInt64 = 32
 
     /// Records the list entry and the frame of a broadcast, and a playability check.
@@ -34,8 +34,8 @@ extension MixedActivityGenerator {
         if random.oneIn(8) { try check(activity) }
     }
 
-    /// Returns the name of a list: mostly the stream, otherwise the personal roll, a dashboard or a
-    /// roll.
+    /// Returns the name of a list: usually the stream, otherwise the personal roll, a dashboard or
+    /// another roll.
     private func list(_ number: Int) -> String {
         switch number {
         case ..<20: "stream"

@@ -3,11 +3,12 @@ import Tapedeck
 /// Generates activity of every type in `EventCatalogue`.
 ///
 /// About half of the activity comes from `ActivityGenerator`, with its popular videos, bursts,
-/// three devices and 10 % late events. The rest follows from those events. A broadcast is listed
-/// and checked. A player reports what it plays and fills its queue. A comment is seen and discussed
-/// in the chat. An answer has a question, segments and likes. The events therefore concern the same
-/// videos at the same times, and objects with a state, such as the recording of an answer, go
-/// through their states in order.
+/// three devices and 10 % late events. The rest of the activity follows from the events of
+/// `ActivityGenerator`. A broadcast appears in a list, and its video is checked for playability. A
+/// player reports the video that it plays, and fills its queue. A comment is followed by comments
+/// of other users and by chat messages. An answer has a question, segments and likes. The events
+/// therefore concern the same videos at the same times, and objects with a state, such as the
+/// recording of an answer, go through their states in order.
 ///
 /// The number of users, shows, episodes, questions and answers depends on `videos`, not on the
 /// number of events. The same seed generates the same activity on every machine, so a shorter run
@@ -29,8 +30,8 @@ public struct MixedActivityGenerator: Sendable {
 
     /// Creates a generator.
     ///
-    /// - Parameter videos: The number of videos, at least 1. The number of users, shows and answers
-    ///   depends on this number.
+    /// - Parameter videos: The number of videos, at least 1. The numbers of users, shows and
+    ///   answers depend on the number of videos.
     public init(seed: UInt64, videos: Int = 10_000) {
         pulse = ActivityGenerator(seed: seed, videos: videos)
         random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x0411))
@@ -71,7 +72,7 @@ public struct MixedActivityGenerator: Sendable {
         case .videoExtracted:
             let hasFailed = random.oneIn(4)
             if hasFailed { try failToExtract(activity) }
-            // Some videos have no URL after all attempts.
+            // For some videos, all attempts to find a URL fail.
             if !hasFailed || !random.oneIn(4) { try record(activity) }
         case .answerUploaded:
             activity.number = (activity.number - 1) % answering.answers + 1

@@ -30,7 +30,8 @@ public struct CheckPlayability: Sendable {
 
     /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// The check failed, but an earlier check has failed too and the next one is not due yet.
+        /// The check failed, but an earlier check has failed too, and the next check is not due
+        /// yet.
         ///
         /// If two devices checked at the same time, recording both failures would double the delay.
         case notDue(until: UTCTime)
@@ -43,7 +44,7 @@ public struct CheckPlayability: Sendable {
         }
 
         /// A hint for the user.
-        public var hint: String? { "wait until then" }
+        public var hint: String? { "wait until the next check is due" }
     }
 
     /// Returns the event to record, or nothing if the result is already known.

@@ -49,7 +49,7 @@ public struct EditProfile: Sendable {
 }
 
 extension ProfileField {
-    /// Removes the field from an edit, so that the edit leaves it unchanged.
+    /// Removes the field from an edit, so that the edit does not change the field.
     fileprivate func remove(from edit: inout ProfileEdited) {
         switch self {
         case .username: edit.clearUsername()

@@ -18,9 +18,9 @@ public struct EditQueue: Sendable {
     public enum Edit: Hashable, Sendable {
         /// Adds a video to the end.
         case append(VideoKey)
-        /// Inserts a video after another video, such as the one that is playing, or at the front.
+        /// Inserts a video at the front, or after another video, such as the video that is playing.
         ///
-        /// If the video is already in the queue, it moves.
+        /// If the video is already in the queue, the video moves.
         case playNext(VideoKey, after: VideoKey?)
         /// Removes a video.
         case remove(VideoKey)
@@ -40,11 +40,11 @@ public struct EditQueue: Sendable {
         case alreadyQueued
         /// The video is not in the queue.
         case notQueued
-        /// The video to insert after is not in the queue, or is the inserted video itself.
+        /// The video after which to insert is not in the queue, or is the inserted video itself.
         case noSuchPlace
         /// The queue is empty.
         case empty
-        /// The queue already holds `PlayQueue.videosMax` videos.
+        /// The queue already contains `PlayQueue.videosMax` videos.
         case full
 
         /// The error message.
@@ -53,7 +53,7 @@ public struct EditQueue: Sendable {
             case .alreadyQueued: "the video is already in the queue"
             case .notQueued: "the video is not in the queue"
             case .noSuchPlace:
-                "the video to insert after is not in the queue, or is the inserted video itself"
+                "the video after which to insert is not in the queue, or is the inserted video itself"
             case .empty: "the queue is empty"
             case .full: "the queue is full: it holds \(PlayQueue.videosMax) videos"
             }

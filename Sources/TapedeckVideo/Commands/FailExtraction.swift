@@ -39,10 +39,10 @@ public struct FailExtraction: Sendable {
 
     /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// The attempt failed, but an earlier attempt has failed too and the next one is not due
-        /// yet.
+        /// The attempt failed, but an earlier attempt has failed too, and the next attempt is not
+        /// due yet.
         ///
-        /// This happens, for example, if two devices try at the same time.
+        /// For example, two devices may try at the same time.
         case notDue(until: UTCTime)
 
         /// The error message.
@@ -53,7 +53,7 @@ public struct FailExtraction: Sendable {
         }
 
         /// A hint for the user.
-        public var hint: String? { "wait until then" }
+        public var hint: String? { "wait until the next attempt is due" }
     }
 
     /// Returns the event to record.

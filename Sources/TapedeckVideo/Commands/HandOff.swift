@@ -8,8 +8,8 @@ public import TapedeckModel
 /// }
 /// ```
 ///
-/// The viewing continues on the other device, so it is counted only once. The devices learn of the
-/// change from the log.
+/// The viewing continues on the other device, so the viewing is counted only once. The devices
+/// learn of the change from the log.
 public struct HandOff: Sendable {
     /// The device that is playing the video.
     public var source: String
@@ -50,7 +50,7 @@ public struct HandOff: Sendable {
         }
     }
 
-    /// Returns the events to record for the state of the source.
+    /// Returns the events to record, given the state of the source.
     ///
     /// The source pauses. The target continues playback, or is paused too if the source was paused.
     public func decide(_ state: NowPlaying.State) throws(Refusal) -> [any Event] {

@@ -34,11 +34,11 @@ public struct LikeAnswer: Sendable {
         public var hint: String? { "sync with the remote that has the answer, or check the id" }
     }
 
-    /// Returns the event to record, or nothing if the answer is already in this state, locally or
-    /// on a remote.
+    /// Returns the event to record, or nothing if the answer is already liked or unliked as
+    /// requested, locally or on a remote.
     ///
-    /// Repeated likes are avoided because remotes count each of them, even from the same user.
-    /// Throws a `Refusal`, or errors from reading the store. The cost is a few lookups.
+    /// Repeated likes are avoided because remotes count each like, even from the same user. Throws
+    /// a `Refusal`, or errors from reading the store. The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         guard let known = try queries.answer(answer) else { throw Refusal.unknownAnswer }
         guard known.isLiked != isOn else { return [] }

@@ -1,7 +1,7 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Opens a video, which counts as a view.
+/// Records that a viewer opened a video, so that the view can be counted.
 ///
 /// ```swift
 /// let open = try OpenVideo("youtube:aqz-KE-bpKQ", viewer: account, viewing: UUID().uuidString)
@@ -16,8 +16,7 @@ public struct OpenVideo: Sendable {
     /// - Parameters:
     ///   - video: the video's key, or any of its URLs.
     ///   - viewer: the viewer: an account, or a name that the device assigns to its guests.
-    ///   - viewing: a name for this viewing, which must never be reused except to retry this
-    ///     command.
+    ///   - viewing: a unique name for this viewing; reuse the name only to retry this command.
     ///
     /// Throws `ModelError`: `.invalidVideo`, `.invalidPayload`, `.tooLarge`.
     public init(_ video: String, viewer: String, viewing: String) throws(ModelError) {
@@ -28,8 +27,8 @@ public struct OpenVideo: Sendable {
 
     /// Returns the event to record, or nothing if this viewing is already recorded.
     ///
-    /// The user need not be signed in. `ViewCounts` determines whether the view counts. The cost is
-    /// one lookup.
+    /// The user need not be signed in. `ViewCounts` determines whether the view is counted. The
+    /// cost is one lookup.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         try queries.isOpened(opening) ? [] : [opening]
     }

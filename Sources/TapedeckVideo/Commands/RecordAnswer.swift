@@ -10,9 +10,9 @@ public import TapedeckProjections
 /// try await store.decide { try record.decide(VideoQueries($0)) }
 /// ```
 ///
-/// A recording belongs to one device, which stores its files. After a restart, `answers` reports
-/// the state of each recording. If a merge was interrupted, merge the segments again and submit the
-/// answer.
+/// A recording belongs to one device, which stores the recording's files. After a restart,
+/// `answers` reports the state of each recording. If a merge was interrupted, merge the segments
+/// again and submit the answer.
 public struct RecordAnswer: Sendable {
     /// The id of the question.
     public var question: String
@@ -50,11 +50,12 @@ public struct RecordAnswer: Sendable {
         /// The segments together are too long by this number of seconds.
         ///
         /// An answer must be shorter than `AnswerRecorded.secondsMax`, so the excess is 0 if the
-        /// segments last exactly that long.
+        /// segments last exactly this number of seconds.
         case tooLong(excessSeconds: Double)
         /// The question was asked of another user.
         case notAsked
-        /// The question is answered, or an answer was submitted and no remote has refused it.
+        /// The question has been answered, or an answer has been submitted and no remote has
+        /// refused the answer.
         case alreadyAnswered
         /// An answer from this recording has already been submitted; a new recording needs a new
         /// name.
@@ -96,7 +97,7 @@ public struct RecordAnswer: Sendable {
             case .hasEnded: "start another recording with a new name"
             case .nothingRecorded: "add a segment first"
             case .isMerging: "wait until merging ends, or record that it failed"
-            case .notMerging: "start merging them first"
+            case .notMerging: "start merging the segments first"
             }
         }
     }

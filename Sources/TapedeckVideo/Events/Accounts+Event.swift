@@ -14,7 +14,7 @@ extension AccountObserved: Observation {
     /// Always nil, because no system assigns versions to its accounts.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the names, the texts and the URL, and removes unknown fields.

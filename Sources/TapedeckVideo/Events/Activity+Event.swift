@@ -66,7 +66,7 @@ extension PlaybackProgressed: VideoEvent {
 
     /// Checks the video, the viewing and the numbers.
     ///
-    /// A position beyond the duration is accepted, because players round both.
+    /// A position beyond the duration is accepted, because players round both values.
     public func normalized() throws(ModelError) -> PlaybackProgressed {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text

@@ -89,17 +89,17 @@ extension FieldChecks {
     }
 }
 
-/// The duration of an answer in whole milliseconds, so that the sum of its segments is the same on
-/// all devices.
+/// The duration of an answer in whole milliseconds, so that all devices compute the same sum for
+/// its segments.
 struct AnswerLength: Hashable, Comparable, Sendable {
-    /// The limit on the duration of an answer, which must be shorter than this.
+    /// The limit on the duration of an answer; every answer must be shorter than the limit.
     static let end = AnswerLength(milliseconds: Int64(AnswerRecorded.secondsMax) * 1_000)
 
     private(set) var milliseconds: Int64
 
     private init(milliseconds: Int64) { self.milliseconds = milliseconds }
 
-    /// Rounds to milliseconds; an invalid duration counts as 0.
+    /// Rounds to milliseconds; an invalid duration becomes 0.
     init(seconds: Double) {
         let limit = FieldLimits.secondsMax
         let known = seconds.isFinite ? min(max(seconds, 0), limit) : 0

@@ -19,7 +19,8 @@ extension AnswerRecorded: VideoEvent {
     /// The event type `AnswerRecorded`.
     public static let eventType: EventType = "AnswerRecorded"
 
-    /// The limit on the duration of an answer, which must be shorter than this number of seconds.
+    /// The limit on the duration of an answer, in seconds; every answer must be shorter than the
+    /// limit.
     public static let secondsMax = 120.0
 
     /// The tag of the question.
@@ -51,7 +52,7 @@ extension UserObserved: Observation {
     /// counts.
     ///
     /// Most responses show a user without the counts. If sightings with and without counts had the
-    /// same entity, each kind would replace the other and count as new every time.
+    /// same entity, each kind would replace the other and would be recorded as new every time.
     public var entity: String { "whale/user/\(user)" + (isOfCounts ? "/counts" : "") }
 
     private var isOfCounts: Bool {
@@ -61,7 +62,7 @@ extension UserObserved: Observation {
     /// Always nil, because the remote does not version its users.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the id, the texts and the URL.
@@ -92,7 +93,7 @@ extension QuestionObserved: Observation {
     /// Always nil, because questions do not change.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids and the text.
@@ -121,7 +122,7 @@ extension AnswerObserved: Observation {
     /// Always nil, because the remote does not version its answers.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids and the URLs.
@@ -149,7 +150,7 @@ extension LikeObserved: Observation {
     /// Always nil, because likes do not change.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids.

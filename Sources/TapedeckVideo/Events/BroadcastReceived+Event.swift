@@ -10,15 +10,15 @@ extension BroadcastReceived: Observation {
     /// The entity name, `shelby/broadcast/<id>`.
     public var entity: String { "shelby/broadcast/\(broadcast)" }
 
-    /// The time at which the remote last changed the broadcast or, if that is unknown, the time of
-    /// the share, in milliseconds since 1970.
+    /// The time at which the remote last changed the broadcast or, if that time is unknown, the
+    /// time of the share, in milliseconds since 1970.
     public var remoteVersion: UInt64? {
         let time =
             hasUpdatedAt ? updatedAt.milliseconds : hasCreatedAt ? createdAt.milliseconds : nil
         return time.map { UInt64(max(0, $0)) }
     }
 
-    /// One millisecond: versions are in milliseconds.
+    /// The unit is one millisecond, because versions are in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, the texts and the times.

@@ -37,7 +37,7 @@ extension ChatMessageObserved: Observation {
     /// Always nil, because the remote does not version its messages.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the number, the time, the kind, the texts and the URLs.

@@ -13,7 +13,7 @@ extension CommentObserved: Observation, SubjectEvent {
     /// Always nil, because no remote assigns versions to its comments.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, the texts and the time.

@@ -69,7 +69,7 @@ package enum FieldChecks {
         }
     }
 
-    /// Checks a time of day in the format `HH:MM`; it is empty if unknown.
+    /// Checks a time of day in the format `HH:MM`; an unknown time is an empty string.
     package static func timeOfDay(_ value: String, _ field: String) throws(ModelError) {
         guard !value.isEmpty else { return }
         let parts = value.utf8.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)

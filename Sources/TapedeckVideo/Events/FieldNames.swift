@@ -4,7 +4,7 @@ package import TapedeckModel
 
 /// The JSON names of a message's fields, including those of nested messages.
 ///
-/// SwiftProtobuf does not expose these names. To find them, this type decodes, for each field
+/// SwiftProtobuf does not expose the JSON names. To find them, this type decodes, for each field
 /// number, a message with only that field and encodes it as JSON, which contains the field's name.
 /// A number that no field uses does not appear in the JSON.
 package struct FieldNames: Sendable {

@@ -14,7 +14,8 @@ extension NowPlayingChanged: VideoEvent {
         }
     }
 
-    /// Checks the device and the video, and that fields of a video are set only with a video.
+    /// Checks the device and the video, and that the fields about a video are set only if there is
+    /// a video.
     public func normalized() throws(ModelError) -> NowPlayingChanged {
         var copy = self
         try FieldChecks.id(device, "device")

@@ -67,10 +67,10 @@ extension FollowObserved: Observation {
     /// The entity name, `whale/follow/<follower>/<user>`.
     public var entity: String { "whale/follow/\(follower)/\(user)" }
 
-    /// Always nil, because the remote does not assign versions to its follows.
+    /// Always nil, because the remote does not assign versions to follow relationships.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, and that `isOn` is set.

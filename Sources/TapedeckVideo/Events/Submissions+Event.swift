@@ -47,7 +47,7 @@ extension SubmissionObserved: Observation {
     /// Always nil, because new views do not change the remote's change times.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond: the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the video, the texts, the URLs and the time.

@@ -6,7 +6,7 @@ public import TapedeckModel
 /// `payload()` always checks and normalizes the message, so a fold never encounters an empty id, an
 /// infinite position or a video given by its URL.
 public protocol VideoEvent: Event, SwiftProtobuf.Message {
-    /// Returns the checked message, with video references as keys.
+    /// Returns the checked message, in which each video is given by its key.
     ///
     /// Throws `ModelError` with `.invalidPayload`, `.invalidVideo` or `.tooLarge`. The error
     /// message contains the JSON name of the field.
@@ -16,7 +16,7 @@ public protocol VideoEvent: Event, SwiftProtobuf.Message {
 extension VideoEvent {
     /// Reads a payload.
     ///
-    /// Throws `ModelError` with `.invalidPayload` if the bytes are not this message.
+    /// Throws `ModelError` with `.invalidPayload` if the bytes are not a message of this type.
     public init(payload: [UInt8]) throws {
         do {
             try self.init(serializedBytes: payload)
@@ -54,8 +54,8 @@ extension Observation {
     /// Returns the sighting as a fact observed at a time.
     ///
     /// If the remote reports no version, the time of the sighting is used as the version, in units
-    /// of `versionMilliseconds`, so that later sightings are newer. If that time is unknown too,
-    /// the version is 0.
+    /// of `versionMilliseconds`, so that later sightings are newer. If the time of the sighting is
+    /// also unknown, the version is 0.
     ///
     /// - Parameter observedAt: the time of the response, in milliseconds since 1970; nil if
     ///   unknown.

@@ -122,7 +122,7 @@ package struct JSONParser {
         at += 1
     }
 
-    /// Skips `bracket` if it is next, and returns whether it was.
+    /// Skips `bracket` if it is the next character; returns false if another character is next.
     private mutating func leave(_ bracket: UInt8) throws(ModelError) -> Bool {
         skipSpace()
         guard at < bytes.count, bytes[at] == bracket else { return false }
@@ -131,7 +131,7 @@ package struct JSONParser {
         return true
     }
 
-    /// Skips a comma or `bracket`, and returns whether it was `bracket`.
+    /// Skips a comma or `bracket`; returns true for `bracket` and false for a comma.
     private mutating func next(_ bracket: UInt8) throws(ModelError) -> Bool {
         if try leave(bracket) { return true }
         guard at < bytes.count else { throw error("unexpected end of the document") }

@@ -6,7 +6,7 @@ package indirect enum JSONValue: Sendable {
     case number(String)
     case string(String)
     case array([JSONValue])
-    /// The members; if several have the same name, the last one counts.
+    /// The members; if several have the same name, the last one is used.
     case object([String: JSONValue])
 
     /// The value as an integer; nil if it is not an integer or does not fit in 64 bits.

@@ -1,8 +1,8 @@
-/// A limit on the total size of a device's downloads, which determines the downloads to remove.
+/// A limit on the total size of a device's downloads; the limit determines which downloads to
+/// remove.
 ///
-/// The current video is never removed. Watched videos are removed first, then unwatched ones;
-/// within each group, the oldest downloads are removed first. No more videos are removed than
-/// necessary.
+/// The current video is never removed. Watched videos are removed before unwatched videos; within
+/// each group, the oldest downloads are removed first. No more videos are removed than necessary.
 public struct DownloadBudget: Hashable, Sendable {
     /// The maximum total size in bytes.
     public var bytesMax: UInt64

@@ -74,7 +74,7 @@ public struct ExtractionPlan: Hashable, Sendable {
             case onDisk
             /// The video's content URL is valid.
             case cached
-            /// The last attempt failed, and the next one is not due.
+            /// The last attempt failed, and the next attempt is not due.
             case failed
             /// The running extraction has just timed out.
             case timedOut

@@ -2,11 +2,11 @@ public import TapedeckModel
 
 /// A policy that determines which video's content URL to extract next.
 ///
-/// This is the policy of the 2013 app as a pure function. URLs are extracted one at a time,
+/// The policy is that of the 2013 app, as a pure function. URLs are extracted one at a time,
 /// starting with the current video. Call `plan` whenever the list, the current video or the known
-/// facts change. It returns the extraction to cancel, the extraction to run, and the videos to skip
-/// with the reasons. The policy has no state, so there is nothing to resume: results and failures
-/// are in the log.
+/// facts change. The plan contains the extraction to cancel, the extraction to run, and the videos
+/// to skip with the reasons. The policy has no state, so there is nothing to resume: results and
+/// failures are in the log.
 ///
 /// ```swift
 /// let policy = ExtractionPolicy(aheadCount: ExtractionPolicy.DeviceKind.tablet.aheadCount)
@@ -15,8 +15,8 @@ public import TapedeckModel
 ///
 /// The wanted videos are the current one and the next `aheadCount` videos, in this order and
 /// without duplicates. A video is skipped if it is on disk, its URL is valid, its last attempt
-/// failed and no retry is due, or the network does not permit the extraction. The first remaining
-/// video is extracted. Any other running extraction is cancelled. An extraction that has run for
+/// failed and no retry is due, or the network does not permit extraction. The first remaining video
+/// is extracted. Any other running extraction is cancelled. An extraction that has run for
 /// `timeoutSeconds` is cancelled as well, and its video is skipped in this plan. Record the timeout
 /// as a failure, and plan again.
 public struct ExtractionPolicy: Hashable, Sendable {
@@ -24,7 +24,7 @@ public struct ExtractionPolicy: Hashable, Sendable {
     public var aheadCount: Int
     /// The number of seconds after which an extraction times out.
     public var timeoutSeconds: Double
-    /// The state of the network; if it is metered, only the current video is extracted.
+    /// The state of the network; on a metered network, only the current video is extracted.
     public var network: NetworkState
 
     /// The default number of seconds after which an extraction times out.
@@ -86,7 +86,7 @@ public struct ExtractionPolicy: Hashable, Sendable {
             }
         }
 
-        /// Creates knowledge of a video; by default, nothing is known.
+        /// Creates the facts about a video; by default, nothing is known.
         public init(isOnDisk: Bool = false, goodUntil: UTCTime? = nil, failure: Failure? = nil) {
             self.isOnDisk = isOnDisk
             self.goodUntil = goodUntil
@@ -111,7 +111,7 @@ public struct ExtractionPolicy: Hashable, Sendable {
     /// Returns the plan at the time `now`.
     ///
     /// - Parameters:
-    ///   - list: the videos in playing order; only the first occurrence of a video counts.
+    ///   - list: the videos in playing order; later occurrences of a video are ignored.
     ///   - current: the index of the current video; if it is out of range, no video is wanted.
     ///   - running: the running extraction; nil if there is none.
     ///   - knowledge: returns the known facts about a video; called only for wanted videos.

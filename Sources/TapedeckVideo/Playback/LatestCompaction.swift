@@ -1,8 +1,8 @@
 package import TapedeckLog
 package import TapedeckModel
 
-/// Determines which events of the types with `Retention.latest` are superseded by a newer event
-/// from the same origin about the same subject.
+/// Determines which events are superseded by a newer event from the same origin about the same
+/// subject; only types with `Retention.latest` are examined.
 ///
 /// The subject of an event is its first tag. Facts, unreadable events and events that must stay are
 /// never superseded and do not supersede other events.
@@ -37,7 +37,7 @@ package enum LatestCompaction {
                 newest[subject] = index
                 continue
             }
-            // If two events have the same time, the one with the later sequence is newer.
+            // If two events have the same time, the event with the later sequence is newer.
             let isNewer = candidates[before].event.stamp <= event.stamp
             superseded[isNewer ? before : index] = true
             if isNewer { newest[subject] = index }

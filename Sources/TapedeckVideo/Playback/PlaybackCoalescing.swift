@@ -1,9 +1,9 @@
 internal import Foundation
 public import TapedeckModel
 
-/// A filter that drops a player's reports that are not worth recording.
+/// A filter that drops the redundant reports of a player.
 ///
-/// Players report every second, and most of their reports are superseded by the next one.
+/// Players report every second, and most reports are superseded by the next report.
 ///
 /// ```swift
 /// var coalescing = PlaybackCoalescing()
@@ -13,21 +13,21 @@ public import TapedeckModel
 /// ```
 ///
 /// The filter changes no list: playback positions, finished videos, the 75 % rule, plays, and the
-/// watched time and completions of each quarter-hour stay the same. Therefore these reports are
-/// kept:
+/// watched time and completions of each quarter-hour stay the same. The following reports are
+/// therefore kept:
 ///
 /// - the first report of a viewing, and its last report before another viewing;
-/// - the first report at 75 %, the first one beyond 75 %, and the first one at the end, each
-///   returned immediately;
+/// - the first report at 75 %, the first report beyond 75 %, and the first report at the end, each
+///   of which is returned immediately;
 /// - the reports on both sides of a jump or a change in the duration;
 /// - the last report of a quarter-hour in which the viewing progressed;
-/// - a report made `holdSecondsMax` after the previous one, so that other devices and queries see
-///   that playback continues.
+/// - a report made at least `holdSecondsMax` seconds after the last kept report, so that other
+///   devices and queries see that playback continues.
 ///
-/// At most one report is held back. It is available in `held`, so that the caller can save it. Use
-/// one filter per player, because a report of another viewing ends the previous viewing. With
-/// `WatchLaterRule.rule2012`, if a video is marked again after the viewing has passed 75 %, it
-/// leaves the watch-later list only at the next report that is kept.
+/// At most one report is held back. The held report is available in `held`, so that the caller can
+/// save it. Use one filter per player, because a report of another viewing ends the previous
+/// viewing. With `WatchLaterRule.rule2012`, if a video is marked again after the viewing has passed
+/// 75 %, the video leaves the watch-later list only at the next report that is kept.
 ///
 /// This type uses no clock and no I/O. A report costs a few comparisons.
 public struct PlaybackCoalescing: Sendable {
@@ -51,7 +51,7 @@ public struct PlaybackCoalescing: Sendable {
     /// The report that is held back; nil if there is none.
     public private(set) var held: Report?
     private let holdMillisecondsMax: UInt64
-    /// The last report that was kept; nil before the first.
+    /// The last report that was kept; nil if no report has been kept yet.
     private var kept: Report?
     /// The marks that the viewing has passed.
     private var reached = Reached()
@@ -127,7 +127,8 @@ extension PlaybackCoalescing.Report {
         event.viewing == other.event.viewing && event.video == other.event.video
     }
 
-    /// Returns whether dropping `held`, which is between `kept` and this report, changes no list.
+    /// Returns whether `held`, which is between `kept` and this report, can be dropped without
+    /// changing a list.
     fileprivate func canReplace(
         _ held: PlaybackCoalescing.Report, after kept: PlaybackCoalescing.Report
     ) -> Bool {
@@ -153,6 +154,6 @@ extension PlaybackCoalescing.Report {
 }
 
 extension PlaybackProgressed {
-    /// Whether the position counts as the end; see `Playback`.
+    /// Whether the position is considered the end of the video; see `Playback`.
     fileprivate var isEnd: Bool { Playback.isEnd(positionSeconds, of: durationSeconds) }
 }

@@ -1,16 +1,16 @@
 package import TapedeckLog
 internal import TapedeckModel
 
-/// Determines which recorded reports are superseded: all that `PlaybackCoalescing` would have
-/// dropped.
+/// Determines which recorded reports are superseded: the reports that `PlaybackCoalescing` would
+/// have dropped.
 ///
 /// The events of an origin are examined in fixed blocks, so all devices find the same reports. In
-/// each block, the first and last reports of each viewing stay. The reports of a viewing must
-/// come from one player; if their times are not in order, all of them stay.
+/// each block, the first and last reports of each viewing stay. The reports of a viewing must come
+/// from one player; if their times are not in order, all reports of the viewing stay.
 ///
 /// As with `PlaybackCoalescing`, no list changes, with one exception: with
-/// `WatchLaterRule.rule2012`, if a video is marked again after the viewing has passed 75 %, it
-/// leaves the watch-later list only at the next report that stays.
+/// `WatchLaterRule.rule2012`, if a video is marked again after the viewing has passed 75 %, the
+/// video leaves the watch-later list only at the next report that stays.
 package enum PlaybackCompaction {
     /// A recorded report.
     package struct Recorded: Sendable {

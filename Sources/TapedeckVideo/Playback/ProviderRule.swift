@@ -1,12 +1,12 @@
 /// A rule that determines from a video's provider and id alone whether the video can be played.
 ///
-/// The rules are those of Shelby's two clients. They need no network.
+/// The rules are those of Shelby's two clients. The rules need no network.
 public enum ProviderRule: String, Sendable, CaseIterable {
     /// The rule of the 2012 app: Vimeo videos are judged by the form of their ids, YouTube is
     /// asked, and other providers are unsupported.
     case shelby2012
-    /// The rule of the 2013 and 2014 apps: YouTube, Dailymotion, and Vimeo ids of at least six
-    /// characters are playable.
+    /// The rule of the 2013 and 2014 apps: YouTube and Dailymotion videos are playable, and so are
+    /// Vimeo videos whose ids have at least six characters.
     case shelby2013
 
     /// A rule's judgement of a video.
@@ -17,7 +17,7 @@ public enum ProviderRule: String, Sendable, CaseIterable {
         case ask
     }
 
-    /// The minimum number of characters in the id of a Vimeo video that the 2013 apps played.
+    /// The 2013 apps played a Vimeo video only if its id had at least this number of characters.
     public static let vimeoIDCountMin = 6
 
     /// Judges a video.
@@ -37,7 +37,7 @@ public enum ProviderRule: String, Sendable, CaseIterable {
     }
 }
 
-/// YouTube's information on whether a video can be played elsewhere.
+/// YouTube's information about whether a video can be played on other sites.
 public struct YouTubeEntry: Hashable, Sendable {
     /// Whether other sites may show a video.
     public enum Syndication: Hashable, Sendable {
@@ -58,7 +58,7 @@ public struct YouTubeEntry: Hashable, Sendable {
     /// Returns the finding for an entry, or a failed check if there is no entry because YouTube
     /// could not be reached.
     ///
-    /// The 2012 app treated a video as permanently unplayable after such a failure.
+    /// If YouTube could not be reached, the 2012 app treated the video as permanently unplayable.
     public static func finding(_ entry: YouTubeEntry?) -> PlayabilityFinding {
         guard let entry else { return .failed(reason: "unreachable") }
         if entry.isLive { return .unplayable(reason: "live") }

@@ -1,8 +1,9 @@
-/// The delay before a failed attempt is repeated, which doubles after each failure up to a limit.
+/// The delay before a failed attempt is repeated; the delay doubles after each failure, up to a
+/// limit.
 ///
 /// The delay is not random: an account's devices share one log, and only one of them retries.
 public struct RetryDelay: Hashable, Sendable {
-    /// The delay in seconds after the first failure, which must be above 0.
+    /// The delay after the first failure, in seconds; it must be above 0.
     public var firstSeconds: Double
     /// The maximum delay in seconds.
     public var secondsMax: Double

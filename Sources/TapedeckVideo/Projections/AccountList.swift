@@ -20,7 +20,8 @@ public struct AccountList: Projection {
     public var eventTypes: [EventType] {
         [AccountObserved.eventType, SignedIn.eventType, SignedOut.eventType]
     }
-    /// Any order: sightings merge field by field, and the last sign-in or sign-out counts.
+    /// Events can be folded in any order: sightings merge field by field, and only the last sign-in
+    /// or sign-out is used.
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {
@@ -79,7 +80,7 @@ public struct AccountList: Projection {
         key.state.sightings.add(sighting, payload: event.payload, order: event.order)
     }
 
-    /// Adds a row for the account, and another if the user is signed in.
+    /// Adds a row for the account, and another row if the user is signed in.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         let (system, account) = AccountNames.parts(of: key)
         var value = StateWriter()
@@ -96,8 +97,9 @@ public struct AccountList: Projection {
 
     /// Returns the nickname of an account.
     ///
-    /// This is the nickname that the system reports. If the system reports none, it is derived from
-    /// the email address, or from the account's name if the address is also unknown.
+    /// The nickname is the one that the system reports. If the system reports no nickname, the
+    /// nickname is derived from the email address, or from the account's name if the address is
+    /// also unknown.
     static func nickname(of shown: AccountObserved?, _ account: String) -> String {
         if let shown, !shown.nickname.isEmpty { return shown.nickname }
         if let shown, !shown.email.isEmpty { return Nickname.standing(for: shown.email) }
@@ -125,7 +127,7 @@ extension AccountObserved: PartialSighting {
         SightingField("channels", \.hasChannels, \.channels) { $0.channels = [] },
     ]
 
-    // Protobuf does not encode an empty list, so an empty list looks like a missing one.
+    // Protobuf does not encode an empty list, so an empty list looks like a missing list.
     private var hasServices: Bool { !services.isEmpty }
     private var hasChannels: Bool { !channels.isEmpty }
 }

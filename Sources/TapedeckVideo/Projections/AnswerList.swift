@@ -13,11 +13,11 @@ public import TapedeckProjections
 /// | `u` user | the lowest id of the user's `v` items |
 /// | `k` like-id user | the user, for each `u` item |
 ///
-/// If a user has liked an answer several times, another like thus neither adds a liker nor moves
-/// one.
+/// A later like by the same user therefore neither adds the user again nor moves the user.
 ///
-/// Table 0 holds the answers, latest upload first. Answers without a known upload time come last,
-/// highest number first. Table 1 holds the answers that remotes show, highest number first.
+/// Table 0 contains the answers, latest upload first. Answers without a known upload time come
+/// last, highest number first. Table 1 contains the answers that remotes show, highest number
+/// first.
 public struct AnswerList: Projection {
     /// Creates the projection.
     public init() {}
@@ -37,15 +37,14 @@ public struct AnswerList: Projection {
         ]
     }
     /// Any order: an upload or sighting that arrives out of order requests a refold, likes are
-    /// independent of each other, and the last toggle and the last outcome count.
+    /// independent of each other, and only the last toggle and the last outcome are used.
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {
         """
         An answer is merged from its sightings and uploads, and newer ones override older \
-        ones; each comment and each liker counts once, unless its newest sighting reports that \
-        it was removed, and the user's last toggle determines \
-        whether the answer is liked.
+        ones; each comment and each liker is counted once, unless the newest sighting reports \
+        a removal, and the user's last toggle determines whether the answer is liked.
         """
     }
     /// Two tables: all answers, and the answers that remotes show.

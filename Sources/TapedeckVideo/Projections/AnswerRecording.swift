@@ -14,7 +14,7 @@ internal import TapedeckProjections
 /// ```
 ///
 /// A recording cannot be merged if its segments are too long in total. Commands never create such a
-/// recording, but it can result if several devices record under the same name.
+/// recording, but several devices that record under the same name may create one together.
 struct AnswerRecording: Equatable {
     /// A segment of a recording.
     struct Segment: Equatable {
@@ -32,7 +32,7 @@ struct AnswerRecording: Equatable {
     var merging: [String]?
     /// The reason why the last merge failed; nil if it did not fail.
     var failure: String?
-    /// Whether an answer was recorded from the segments; if so, later changes are ignored.
+    /// Whether the recording has ended with an `AnswerRecorded`; if so, later changes are ignored.
     var hasEnded = false
 
     init(name: String, at: Int64) {

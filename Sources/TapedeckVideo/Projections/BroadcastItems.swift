@@ -9,8 +9,8 @@ internal import TapedeckProjections
 /// | `c` time id | the merged sightings of the broadcast: `BroadcastRecord` |
 /// | `x` id | the same for a broadcast that the remote no longer has |
 ///
-/// The time is the creation time of the broadcast in Unix milliseconds, big-endian. It is 0 if
-/// unknown, so broadcasts without a time come first.
+/// The time is the creation time of the broadcast in Unix milliseconds, big-endian. The time is 0
+/// if unknown, so broadcasts without a time come first.
 enum BroadcastItems {
     static let byID: [UInt8] = [UInt8(ascii: "b")]
     static let byTime: [UInt8] = [UInt8(ascii: "c")]

@@ -11,9 +11,9 @@ internal import TapedeckProjections
 ///    from older sightings.
 ///
 /// A sighting older than the newest therefore never changes the fields in `fromNewest`, and it sets
-/// the fields that no sighting contained before. If the known value of a field comes from another
-/// sighting that is not the newest, and the two values differ, it is unknown which of these two
-/// sightings is newer. `merge` then returns false, and the key is refolded.
+/// the fields that no sighting has contained yet. Every other field already has a value from
+/// another older sighting. If that value differs from the merged one, it is unknown which of the
+/// two older sightings is newer; `merge` then returns false, and the key is refolded.
 struct BroadcastRecord: Equatable {
     /// The order of the newest sighting.
     private(set) var order: FoldOrder
@@ -89,8 +89,8 @@ struct BroadcastRecord: Equatable {
 
     /// Returns the bytes of a record with a single sighting.
     ///
-    /// Nearly every sighting is the first one of its broadcast, so its strings are copied directly
-    /// from the payload, without intermediate arrays.
+    /// Nearly every sighting is the first one of its broadcast, so the sighting's strings are
+    /// copied directly from the payload, without intermediate arrays.
     static func encoded(
         first wire: BroadcastWire, _ payload: RawSpan, order: FoldOrder
     ) -> [UInt8] {

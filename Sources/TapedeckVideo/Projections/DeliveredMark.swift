@@ -1,7 +1,7 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A remote's confirmation of a toggle that set the mark: the broadcast that carries the mark, and
+/// A remote's confirmation of a toggle that set a mark: the broadcast that carries the mark, and
 /// the version of the confirmation.
 struct DeliveredMark: Equatable {
     static let prefix: [UInt8] = [UInt8(ascii: "k")]
@@ -41,8 +41,8 @@ struct DeliveredMark: Equatable {
         key.setItem(name, writer.bytes)
     }
 
-    /// Returns whether a toggle was confirmed on a broadcast at a version, which means that the
-    /// mark of that version was delivered from here.
+    /// Returns whether a toggle was confirmed on a broadcast at a version; if so, this store
+    /// delivered the mark that the broadcast has at that version.
     static func isOwn(
         _ broadcast: [UInt8], version: UInt64, _ key: borrowing KeyedState<WatchLater.State>
     ) throws -> Bool {
@@ -55,7 +55,7 @@ struct DeliveredMark: Equatable {
         }
     }
 
-    /// Returns whether a remote has withdrawn the mark of a toggle that it had confirmed.
+    /// Returns whether a remote has withdrawn a toggle's mark after confirming the toggle.
     static func isTakenBack(
         _ toggle: EventID, _ key: borrowing KeyedState<WatchLater.State>
     ) throws -> Bool {
@@ -121,6 +121,6 @@ struct DeliveredMark: Equatable {
 package struct RemoteMark: Hashable, Sendable {
     package var broadcast: String
     /// The version at which the current run of sightings with the mark began, in Unix milliseconds;
-    /// 0 for a mark delivered from here.
+    /// 0 for a mark that this store delivered.
     package var time: Int64
 }

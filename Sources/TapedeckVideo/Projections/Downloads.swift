@@ -3,15 +3,15 @@ public import TapedeckProjections
 
 /// The videos that each device has downloaded, and the blobs that contain them.
 ///
-/// Each device's newest report about a video counts, so the order of arrival does not matter.
-/// Items: `d` video → `Download`, which is kept even after the file has been removed. Table 0 holds
-/// the downloaded files by device, oldest first. Its rows come from the items, so an event changes
-/// only the rows of its video.
+/// Only each device's newest report about a video is used, so the order of arrival does not matter.
+/// Items: `d` video → `Download`, which is kept even after the file has been removed. Table 0
+/// contains the downloaded files by device, oldest first. The rows of table 0 come from the items,
+/// so an event changes only the rows of its video.
 public struct Downloads: Projection {
     /// Creates the projection.
     public init() {}
 
-    /// The name of the device if an account has only one.
+    /// The name that replaces an empty device name.
     public static let defaultDevice = "default"
 
     /// `downloads`.
@@ -27,8 +27,8 @@ public struct Downloads: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        The device's newest report about each video counts: either the video is on its \
-        disk, or it was removed.
+        The device's newest report about a video determines whether the video is on the \
+        device's disk.
         """
     }
     /// One table: the downloaded files.
@@ -36,7 +36,7 @@ public struct Downloads: Projection {
     /// True.
     public var itemsYieldRows: Bool { true }
 
-    /// Returns the tag of a device; an empty name is the default device.
+    /// Returns the tag of a device; an empty name means the default device.
     public static func tag(_ device: String) throws(ModelError) -> Tag {
         try Tag("device", device.isEmpty ? defaultDevice : device)
     }

@@ -3,9 +3,9 @@ public import TapedeckProjections
 
 /// The extracted addresses of video streams, and failed extractions.
 ///
-/// The newest address of a video is kept, and the newest failure if it came after that address. The
-/// order of arrival therefore does not affect the state. Whether an address is still valid or the
-/// next attempt is due depends on the time of the query.
+/// The newest address of a video is kept, and so is the newest failure if it came after that
+/// address. The order of arrival therefore does not affect the state. Whether an address is still
+/// valid, and whether the next attempt is due, depend on the time of the query.
 public struct ExtractionCache: Projection {
     /// Creates the projection.
     public init() {}
@@ -23,7 +23,7 @@ public struct ExtractionCache: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        The newest address counts, and the newest failure if it came after that address.
+        The newest address is kept, and so is the newest failure if it came after that address.
         """
     }
     /// One table: the videos whose last extraction failed, by the time of the next attempt.
@@ -69,8 +69,8 @@ public struct ExtractionCache: Projection {
         init(_ event: borrowing FoldEvent) throws(ModelError) {
             var url: WireField?
             let stamp = Int64(event.stamp.milliseconds)
-            // An extraction time later than the event's stamp does not count, so a device whose
-            // clock is ahead cannot make an address last longer.
+            // An extraction time later than the event's stamp is replaced by the stamp, so a device
+            // whose clock is ahead cannot make an address last longer.
             (order, extractedAt) = (event.order, stamp)
             var fields = WireFields(event.payload)
             while let field = fields.next() {

@@ -11,7 +11,7 @@ public import TapedeckProjections
 /// the number of the user; and `i` event-id → the user whose edge a toggle changes. Outcomes are
 /// stored as described in `OutcomeItems`.
 public struct FollowList: Projection {
-    /// The end of an edge that serves as the key.
+    /// Whether the key is the follower or the followed user of an edge.
     public enum Direction: Sendable {
         /// The key is the followed user, and its followers are listed.
         case followers
@@ -19,7 +19,7 @@ public struct FollowList: Projection {
         case following
     }
 
-    /// The end of an edge that serves as the key.
+    /// Whether the key is the follower or the followed user of an edge.
     public let direction: Direction
 
     /// Creates the projection.
@@ -35,14 +35,14 @@ public struct FollowList: Projection {
     public var eventTypes: [EventType] {
         [FollowToggled.eventType, FollowObserved.eventType, IntentOutcome.eventType]
     }
-    /// Any order: the last toggle, the last sighting and the last outcome of an edge count.
+    /// Any order: only the last toggle, the last sighting and the last outcome of an edge are used.
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {
         """
         The user's last toggle determines whether an edge exists, until the user drops the \
         toggle, or a remote confirms it and the edge is sighted again; otherwise the newest \
-        sighting determines it.
+        sighting decides.
         """
     }
     /// One table: the number of existing edges by key, so observers of this number are notified of
@@ -99,8 +99,8 @@ public struct FollowList: Projection {
         }
     }
 
-    /// Reads the user at the other end of an edge, and whether the edge exists, from a toggle or a
-    /// sighting.
+    /// Reads a toggle or a sighting: the user at the other end of the edge, and whether the edge
+    /// exists.
     private func read(_ payload: RawSpan) throws(ModelError) -> (other: String, isOn: Bool) {
         // The field numbers are defined in schema/tapedeck/video/v1/answers.proto.
         let end = direction == .followers ? 2 : 1
@@ -159,7 +159,7 @@ public struct FollowList: Projection {
         var isOn: Bool {
             guard let own else { return isShown }
             if own.isWanted { return own.isOn }
-            // A confirmed toggle counts until the edge is sighted after the confirmation.
+            // A confirmed toggle applies until a sighting of the edge follows the confirmation.
             if let outcome = own.outcome, outcome.kind == .confirmed {
                 let seen = shownOrder?.observedVersion ?? 0
                 return seen > outcome.order.activityMilliseconds ? isShown : own.isOn

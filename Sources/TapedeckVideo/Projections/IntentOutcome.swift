@@ -3,8 +3,8 @@ internal import TapedeckProjections
 
 /// The outcome of an intent, such as its confirmation or refusal by a remote.
 ///
-/// It contains those fields of an `OutcomeRecorded` event that are shown in lists. The outbox reads
-/// the other fields.
+/// `IntentOutcome` omits the `OutcomeRecorded` fields that lists do not show. The outbox reads the
+/// omitted fields.
 struct IntentOutcome: Equatable {
     /// The type of the events that report outcomes; their payload is defined in
     /// `schema/tapedeck/remote/v1/remote.proto`.

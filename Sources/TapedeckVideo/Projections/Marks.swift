@@ -6,7 +6,7 @@ enum Marks {
     static let toggle: [UInt8] = [UInt8(ascii: "m")]
     static let observed: [UInt8] = [UInt8(ascii: "p")]
     /// The marks that a remote currently shows, even if a clear removed them here: `told` for marks
-    /// set on the remote, `ownTold` for marks delivered from here.
+    /// set on the remote, `ownTold` for marks that this store delivered.
     static let told: [UInt8] = [UInt8(ascii: "t")]
     static let ownTold: [UInt8] = [UInt8(ascii: "x")]
     static let broadcast: [UInt8] = [UInt8(ascii: "b")]
@@ -30,8 +30,8 @@ enum Marks {
         return try ObservedRun(decoding: bytes)
     }
 
-    /// Updates the items of a broadcast whose run begins at another time than before, or turns out
-    /// to have been started by a toggle delivered from here.
+    /// Updates the items of a broadcast if its run now begins at a different time, or if a toggle
+    /// that this store delivered turns out to have started the run.
     static func retell(
         _ id: [UInt8], from old: Int64?, to new: Int64?,
         _ key: inout KeyedState<WatchLater.State>
@@ -67,7 +67,8 @@ enum Marks {
 
     /// Removes all marks before `order`, unless a later clear has already removed them.
     ///
-    /// - Parameter event: The toggle off, or the report with which a viewing crossed.
+    /// - Parameter event: The event that removes the marks: a toggle off, or the report with which
+    ///   a viewing reached the crossing point.
     static func clear(
         before order: FoldOrder, by event: EventID, isCrossing: Bool,
         _ key: inout KeyedState<WatchLater.State>
@@ -86,8 +87,7 @@ enum Marks {
     /// Removes the marks of toggles that a remote confirmed and has since withdrawn.
     static func takeBack(_ key: inout KeyedState<WatchLater.State>) throws {
         guard key.firstItem(prefix: RowKey(DeliveredMark.prefix)) != nil else { return }
-        // Each toggle has one mark. There are few of them, and only the marks of confirmed toggles
-        // can be withdrawn.
+        // There are few marks of toggles, and only the marks of confirmed toggles can be withdrawn.
         var kept: [(name: [UInt8], value: [UInt8])] = []
         while let mark = key.firstItem(prefix: RowKey(toggle)) {
             key.removeItem(RowKey(mark.name))
@@ -131,14 +131,14 @@ enum Marks {
 ///
 /// In the order of the sightings, `fall` is the last sighting without a mark, `begin` is the first
 /// sighting with a mark after `fall`, and `end` is the last sighting with a mark. The order of
-/// arrival does not affect them, unless a sighting without a mark arrives late and falls between
-/// `begin` and `end`. In that case, the run must be recomputed.
+/// arrival does not affect these three values, unless a sighting without a mark arrives late and is
+/// between `begin` and `end`; the run must then be recomputed.
 struct ObservedRun: Equatable {
     private(set) var fall: FoldOrder?
     private(set) var begin: Beginning?
     private(set) var end: FoldOrder?
 
-    /// The order of the first sighting in a run, and its version in Unix milliseconds.
+    /// The order of the first sighting in a run, and the sighting's version in Unix milliseconds.
     struct Beginning: Equatable {
         var order: FoldOrder
         var time: Int64

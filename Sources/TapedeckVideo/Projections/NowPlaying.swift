@@ -3,7 +3,7 @@ public import TapedeckProjections
 
 /// The video that each device is playing, and the position in it.
 ///
-/// The newest report of a device counts, so the order of arrival does not affect the state.
+/// Only the newest report from a device is used, so the order of arrival does not affect the state.
 public struct NowPlaying: Projection {
     /// Creates the projection.
     public init() {}
@@ -20,9 +20,9 @@ public struct NowPlaying: Projection {
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {
-        "The newest report of the device counts."
+        "Only the newest report from the device is used."
     }
-    /// Two tables: all devices, and the devices that have a video, by video.
+    /// Two tables: all devices, and the devices that have a video, sorted by that video.
     public var tables: [String] { ["newest-first", "by-video"] }
 
     static let newestFirst = 0
@@ -82,7 +82,7 @@ public struct NowPlaying: Projection {
         key.state.isPlaying = said.isPlaying
     }
 
-    /// Adds a row for the device, and another under its video if it has one.
+    /// Adds a row for the device, and another row under the device's video if there is one.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         var value = StateWriter()
         state.encode(into: &value)

@@ -1,7 +1,7 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A state whose key also holds comments, both posted here and shown by remotes.
+/// A state whose key also stores comments: those posted here and those shown by remotes.
 ///
 /// The comments are items and share the key with other items:
 ///
@@ -13,11 +13,11 @@ internal import TapedeckProjections
 /// | `n` comment-id | the time of the comment, as in the name of its `o` item |
 /// | `q` event-id | the time at which a comment shown by a remote was posted here; empty if unknown |
 ///
-/// A comment that was posted here and is shown by a remote counts once and is stored only in `o`. If
-/// the remote no longer shows the comment, the comment no longer counts.
-/// In canonical order, sightings precede activity. If a sighting of a comment posted here arrives
-/// after any posted comment, it requests a refold. Folds therefore never need to find a comment by
-/// its event.
+/// A comment that was posted here and is shown by a remote is counted once and stored only in `o`. If
+/// the remote no longer shows the comment, the comment is no longer counted. In canonical order,
+/// sightings precede activity. If a sighting of a comment that was posted here arrives after any
+/// posted comment, the fold requests a refold. Folds therefore never need to find a comment by its
+/// event.
 protocol CommentedState: ProjectionState {
     /// The number of comments posted here that no remote has shown.
     var posted: UInt64 { get set }
@@ -139,8 +139,8 @@ enum NaturalID {
     }
 }
 
-/// A comment as remotes show it: each field comes from the newest sighting that has it, and the
-/// newest sighting decides whether the comment was removed.
+/// A comment as remotes show it: each field comes from the newest sighting that contains it, and
+/// the newest sighting decides whether the comment was removed.
 struct ObservedComment {
     /// The value of a field, and the order of the sighting that it comes from.
     struct Field {

@@ -1,7 +1,7 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// The user's intents under a key that are waiting for a remote to show their result.
+/// The user's intents under a key; an intent waits until a remote shows its result.
 ///
 /// The intents are items and share the key with other items:
 ///

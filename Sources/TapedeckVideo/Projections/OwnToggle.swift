@@ -3,8 +3,8 @@ internal import TapedeckProjections
 
 /// The user's last toggle of something that is on or off, and its outcome.
 ///
-/// A remote may refuse the toggle. The state that the remote shows counts again once the remote has
-/// confirmed the toggle or the user has dropped it.
+/// A remote may refuse the toggle. Once the remote has confirmed the toggle or the user has dropped
+/// it, the state shown by the remote applies again.
 struct OwnToggle: Equatable {
     var event: EventID
     var order: FoldOrder
@@ -72,7 +72,8 @@ extension KeyedState {
         return try IntentOutcome(decoding: bytes)
     }
 
-    /// Adds an outcome; returns it with its intent, or nil if a newer outcome is known.
+    /// Adds an outcome; returns it with its intent, or nil if the same or a newer outcome has
+    /// already been added.
     mutating func takeOutcome(
         _ event: borrowing FoldEvent
     ) throws(ModelError) -> (intent: [UInt8], outcome: IntentOutcome)? {

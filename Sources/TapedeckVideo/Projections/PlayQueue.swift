@@ -14,13 +14,14 @@ public import TapedeckProjections
 ///
 /// Places are numbers with gaps between them. A video that moves between two others is placed
 /// halfway between them. When a gap is used up, all places are reassigned, at most once every
-/// `log2(gap)` moves to the same spot. Table 0 holds the entries of all queues by place. Its rows
-/// come from the items, so an event changes only the rows of the entries that it changes.
+/// `log2(gap)` moves to the same spot. Table 0 contains the entries of all queues, sorted by place.
+/// The rows of table 0 come from the items, so an event changes only the rows of the entries that
+/// it changes.
 public struct PlayQueue: Projection {
     /// Creates the projection.
     public init() {}
 
-    /// The name of the queue if an account has only one.
+    /// The name that replaces an empty queue name.
     public static let defaultName = "default"
     /// The maximum number of videos in a queue; commands refuse to add more.
     public static let videosMax = 10_000
@@ -50,7 +51,7 @@ public struct PlayQueue: Projection {
     /// True.
     public var itemsYieldRows: Bool { true }
 
-    /// Returns the tag of a queue; an empty name is the default queue.
+    /// Returns the tag of a queue; an empty name means the default queue.
     public static func tag(_ name: String) throws(ModelError) -> Tag {
         try Tag("queue", name.isEmpty ? defaultName : name)
     }

@@ -3,21 +3,22 @@ public import TapedeckProjections
 
 /// The plays, watched time, completions and shares of each video, by quarter of an hour.
 ///
-/// - A **play** is a viewing. It counts at its first report.
+/// - A **play** is a viewing. A viewing is counted when its first report arrives.
 /// - **Watched** time is the distance that a viewing advances from one report to the next. An
-///   advance that would need more than twice the normal speed is a skip and does not count. The
-///   time counts in the quarter of an hour that contains the later report. `VideoWatched` reports
-///   the same time again, so the larger of the two sums counts for each quarter.
+///   advance that would need more than twice the normal speed is a skip and is ignored. The watched
+///   time is added to the quarter of an hour that contains the later report. `VideoWatched` reports
+///   the same time again, so each quarter uses the larger of the two sums of watched time.
 /// - A **completion** is the first report of a viewing at the end, as defined by `Playback`, or a
-///   complete `VideoWatched`. The larger of the two numbers counts for each quarter.
-/// - A **share** counts once for each destination.
+///   complete `VideoWatched`. Each quarter uses the larger of the two numbers of completions.
+/// - A **share** is counted once for each destination.
 ///
-/// Quarters of an hour add up to days in every time zone. A quarter without any of these events has
-/// no row. Positions are rounded to whole milliseconds, so the sums do not depend on how often a
-/// player reports, and they stay the same if `PlaybackCoalescing` omits reports.
+/// Quarters of an hour add up to days in every time zone. A quarter without plays, watched time,
+/// completions or shares has no row. Positions are rounded to whole milliseconds, so the sums do
+/// not depend on how often a player reports, and they stay the same if `PlaybackCoalescing` omits
+/// reports.
 ///
-/// Items: `v` viewing → its last report; `q` quarter → `Figures`. Table 0 holds the quarters,
-/// earliest first. Its rows come from the items.
+/// Items: `v` viewing → its last report; `q` quarter → `Figures`. Table 0 contains the quarters,
+/// earliest first. The rows of table 0 come from the items.
 public struct PlayStatistics: Projection {
     /// Creates the projection.
     public init() {}
@@ -40,8 +41,8 @@ public struct PlayStatistics: Projection {
     public var ruleText: String? {
         """
         A viewing counts as a play at its first report, and the progress between its reports \
-        counts as watched time; for each quarter of an hour, the larger of two figures counts: \
-        what players reported, or what was recorded as watched.
+        counts as watched time; each quarter of an hour has the larger of two figures: \
+        the one that players reported, or the one that was recorded as watched.
         """
     }
     /// One table: the quarters.
@@ -194,7 +195,7 @@ public struct PlayStatistics: Projection {
         from position: Int64, at: Int64, to later: Int64, at laterAt: Int64
     ) -> UInt64 {
         let moved = later - position
-        // Times have 48 bits, so this cannot overflow.
+        // Times have 48 bits, so this calculation cannot overflow.
         let possible = (laterAt - at) * rateMax + slackMilliseconds
         return moved > 0 && moved <= possible ? UInt64(moved) : 0
     }

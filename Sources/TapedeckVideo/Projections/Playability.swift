@@ -3,10 +3,10 @@ public import TapedeckProjections
 
 /// Whether videos can be played, according to checks and remotes.
 ///
-/// The last conclusive check is the verdict. A failed check says nothing about the video, so it
-/// does not replace the verdict. The next conclusive check removes the failure. The times reported
-/// by remotes (`RemoteUnplayability`) are stored unchanged, because their meaning depends on the
-/// time of the query.
+/// The result of the last conclusive check is the verdict. A failed check says nothing about the
+/// video, so it does not replace the verdict. The next conclusive check removes the failure. The
+/// times reported by remotes (`RemoteUnplayability`) are stored unchanged, because their meaning
+/// depends on the time of the query.
 ///
 /// Each field is the newest value, or the earliest or latest of several times, so the order of
 /// arrival does not matter. Rows of tables 0 and 2 are sorted by the time at which the state
@@ -29,8 +29,8 @@ public struct Playability: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        The last conclusive check counts, and a failed check counts only if it came later; \
-        the first and the last time reported by remotes are kept.
+        The last conclusive check is the verdict, and a failed check is kept only if it came \
+        later; the first and the last time reported by remotes are kept.
         """
     }
     /// Three tables: the videos by state.
@@ -90,7 +90,7 @@ public struct Playability: Projection {
         var order: FoldOrder
         /// The time in Unix milliseconds.
         var at: Int64
-        /// The reason why the video cannot be played; nil if it can.
+        /// The reason why the video cannot be played; nil if it can be played.
         var reason: String?
 
         var isPlayable: Bool { reason == nil }

@@ -3,13 +3,14 @@ public import TapedeckProjections
 
 /// The positions at which playback of videos stopped, and the videos that were watched to the end.
 ///
-/// The last report in canonical order counts, from any player, and not the furthest position:
-/// rewinding a video moves its position back, and restarting a finished video puts it in progress
-/// again. A report finishes the video if its position is at most `endSeconds` before the end.
+/// The position comes from the last report in canonical order, no matter which player sent the
+/// report. The position need not be the furthest one: rewinding a video moves its position back,
+/// and restarting a finished video puts it in progress again. A report finishes the video if its
+/// position is at most `endSeconds` before the end.
 ///
 /// Each field is the newest value or a sum, so the order of arrival does not affect the state. Most
 /// reports of the latest viewing access no item. Items: `v` viewing → whether it has finished.
-/// Table 0 holds the videos that were started but not finished.
+/// Table 0 contains the videos that were started but not finished.
 public struct Playback: Projection {
     /// Creates the projection.
     public init() {}
@@ -213,11 +214,12 @@ public struct Playback: Projection {
 
     /// Returns whether a position counts as the end; false if the duration is unknown.
     static func isEnd(_ position: Double, of duration: Double) -> Bool {
-        // A video no longer than the credits finishes at its very end.
+        // A video that is at most as long as the credits finishes at its very end.
         duration > 0 && position >= (duration > endSeconds ? duration - endSeconds : duration)
     }
 
-    /// Counts a viewing once, and again when it finishes; returns whether it has finished.
+    /// Increments the number of viewings at a viewing's first report, and the number of finished
+    /// viewings once the viewing finishes; returns whether the viewing has finished.
     private static func count(_ report: Report, _ key: inout KeyedState<State>) -> Bool {
         let isLast = key.state.last?.viewing == report.viewing
         if isLast, key.state.hasLastFinished || !report.isFinish {

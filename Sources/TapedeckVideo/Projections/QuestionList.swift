@@ -4,11 +4,12 @@ public import TapedeckProjections
 
 /// The questions that remotes show, and the progress of their answers.
 ///
-/// A question is pending until it has an answer that can be watched. Answers to it are recorded in
-/// segments (`AnswerRecording`), merged and submitted. All of this is stored under the question,
-/// since an answer has no id until a remote shows it. Remotes report no times, so lists are sorted
-/// by the number of the question, highest first. Questions that were asked here and that no remote
-/// has shown are in `UserList`, since they have no number yet.
+/// A question is pending until it has an answer that can be watched. Answers to a question are
+/// recorded in segments (`AnswerRecording`), merged and submitted. All recordings and submitted
+/// answers are stored under the question, since an answer has no id until a remote shows it.
+/// Remotes report no times, so lists are sorted by the number of the question, highest first.
+/// Questions that were asked here and that no remote has shown are in `UserList`, since they have
+/// no number yet.
 public struct QuestionList: Projection {
     /// Creates the projection.
     public init() {}
@@ -31,8 +32,8 @@ public struct QuestionList: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        The newest sighting of a question counts, and the question is answered once an answer to \
-        it has been shown or uploaded; until then, the answer recorded here determines its \
+        A question has the content of its newest sighting, and it is answered once an answer has \
+        been shown or uploaded; until then, the answer recorded here determines the question's \
         progress.
         """
     }

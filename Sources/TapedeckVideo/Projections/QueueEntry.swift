@@ -53,7 +53,8 @@ struct QueueEntry: Equatable {
         return try QueueEntry(decoding: bytes)
     }
 
-    /// Inserts a video after another video, or at the front; the video must not be in the queue.
+    /// Inserts a video after another video, or at the front; the inserted video must not already be
+    /// in the queue.
     static func link(
         _ video: String, behind previous: String?, at: Int64,
         _ key: inout KeyedState<PlayQueue.State>

@@ -4,9 +4,9 @@ public import TapedeckProjections
 /// The daily schedule listings, with the episodes in each and the episodes removed from it.
 ///
 /// A listing covers the networks or the web channels of one country on one day. Remotes never
-/// announce that an episode is cancelled; the episode is only missing from the listing. The newest
-/// response for each listing therefore counts, and episodes that only earlier responses contain are
-/// gone. Table 0 holds all listings by day.
+/// announce that an episode is cancelled; the episode is simply missing from the listing. Only the
+/// newest response for each listing is therefore used, and episodes that only earlier responses
+/// contain have been removed. Table 0 contains all listings by day.
 public struct ScheduleListings: Projection {
     /// Creates the projection.
     public init() {}
@@ -22,8 +22,8 @@ public struct ScheduleListings: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        The newest response for each listing counts; episodes that only earlier responses \
-        contain are gone.
+        Only the newest response for each listing is used; episodes that only earlier \
+        responses contain have been removed.
         """
     }
     /// One table: by day.
@@ -33,7 +33,7 @@ public struct ScheduleListings: Projection {
     public struct State: ProjectionState, Hashable {
         /// The time of the newest response, in Unix milliseconds.
         var listedAt: Int64 = 0
-        /// The episodes in that response, sorted.
+        /// The episodes in the newest response, sorted.
         var episodes: [Int64] = []
         /// The episodes that earlier responses contained and the newest does not, sorted.
         var gone: [Int64] = []

@@ -3,8 +3,8 @@ public import TapedeckProjections
 
 /// The user's shares of videos, and their recipients.
 ///
-/// Items: `s` order → `Share`. Table 0 holds the shares, latest first. Its rows come from the
-/// items.
+/// Items: `s` order → `Share`. Table 0 contains the shares, latest first. The rows of table 0 come
+/// from the items.
 public struct ShareList: Projection {
     /// Creates the projection.
     public init() {}
@@ -21,7 +21,7 @@ public struct ShareList: Projection {
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {
-        "Every share counts once; the latest comes first."
+        "Every share is listed once; the latest comes first."
     }
     /// One table: the list.
     public var tables: [String] { ["last-first"] }

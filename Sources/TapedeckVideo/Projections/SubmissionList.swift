@@ -28,8 +28,8 @@ public struct SubmissionList: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        The sightings of the video on remotes count, and newer ones override older ones; until \
-        there is a sighting, the user's last submission represents the video.
+        A video is merged from its sightings on remotes, and newer ones override older ones; \
+        until there is a sighting, the user's last submission represents the video.
         """
     }
     /// Three tables: by number of views, by age, and the user's own submissions that no remote
@@ -42,7 +42,7 @@ public struct SubmissionList: Projection {
         var sightings = SightingStack<SubmissionObserved>()
         /// The user's last submission that was not dropped.
         var own: OwnIntent?
-        /// The last outcome of that submission.
+        /// The last outcome of the user's last submission.
         var outcome: IntentOutcome?
 
         /// Creates the initial state.

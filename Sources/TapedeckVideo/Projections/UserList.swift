@@ -4,8 +4,8 @@ public import TapedeckProjections
 
 /// The users, each merged from sightings on remotes and local edits, and the questions asked here.
 ///
-/// The last writer of a profile field wins. An edit by the user of this store counts at the time of
-/// the edit. A remote's value counts at the sighting that first shows it instead of an earlier
+/// The last writer of a profile field wins. An edit by the user of this store is dated to the time
+/// of the edit. A remote's value is dated to the sighting that first shows it instead of an earlier
 /// value. A remote that continues to show an old value therefore does not undo an edit, but a later
 /// change on the remote does. A question asked here is stored under its receiver until a remote
 /// shows it.
@@ -30,7 +30,7 @@ public struct UserList: Projection {
     public var ruleText: String? {
         """
         The last writer of each field wins: the user, by the time of the edit, or the \
-        remote, by the sighting that first shows it changed.
+        remote, by the sighting that first shows the change.
         """
     }
     /// Three tables: all users by name, the account's own users, and questions that no remote shows

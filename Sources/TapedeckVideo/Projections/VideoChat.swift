@@ -5,8 +5,8 @@ public import TapedeckProjections
 /// The chats of videos: messages that remotes show, and the user's own messages that no remote
 /// shows yet.
 ///
-/// A message is identified by its number and counts once, regardless of how often it is seen. The
-/// user's own messages are stored as described in `OwnIntents`. The other items are:
+/// A message is identified by its number and is counted once, regardless of how often it is seen.
+/// The user's own messages are stored as described in `OwnIntents`. The other items are:
 ///
 /// | name | value |
 /// |---|---|
@@ -15,9 +15,9 @@ public import TapedeckProjections
 /// | `n` number | the name of the message's item |
 ///
 /// Times and numbers are stored in descending order, so the newest messages are read first. A fold
-/// looks up a few items, regardless of the length of the chat. Table 0 holds one row per video. The
-/// row changes whenever anything in the chat changes, so an observer knows when to read the newest
-/// page again.
+/// looks up a few items, regardless of the length of the chat. Table 0 contains one row per video.
+/// The row changes whenever anything in the chat changes, so an observer knows when to read the
+/// newest page again.
 public struct VideoChat: Projection {
     /// Creates the projection.
     public init() {}
@@ -38,8 +38,8 @@ public struct VideoChat: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        Each message counts once, by its number, with the content of its newest sightings; the \
-        user's own messages wait until a remote shows them.
+        Each message is counted once, identified by its number, with the content of its newest \
+        sightings; the user's own messages wait until a remote shows them.
         """
     }
     /// One table: the videos that have a chat.
@@ -59,7 +59,8 @@ public struct VideoChat: Projection {
         public internal(set) var waiting: UInt64 = 0
         /// The sum of the checksums of all messages and outcomes.
         ///
-        /// The sum changes whenever one of them changes, and does not depend on their order.
+        /// The sum changes whenever a message or an outcome changes, and it does not depend on
+        /// their order.
         var content: UInt64 = 0
 
         /// Creates the state of an empty chat.

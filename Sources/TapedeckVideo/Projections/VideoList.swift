@@ -4,14 +4,14 @@ public import TapedeckProjections
 /// The shared videos: one row per video, combined from its broadcasts, with comments and likes.
 ///
 /// Items: `BroadcastItems`, comments as described in `CommentedState`, and `k` intent → the time at
-/// which a remote confirmed the intent. Table 0 holds the videos that have a broadcast, latest
-/// share first. Tables 1 and 2 hold the videos that the user likes, by latest share and by latest
-/// like. Table 3 is the index of duplicates: the videos that have more than one broadcast, by key.
-/// The value of a row is the visible part of the state.
+/// which a remote confirmed the intent. Table 0 contains the videos that have a broadcast, latest
+/// share first. Tables 1 and 2 contain the videos that the user likes, by latest share and by
+/// latest like. Table 3 is the index of duplicates: the videos that have more than one broadcast,
+/// by key. The value of a row is the visible part of the state.
 ///
 /// The user's last toggle determines whether a video is liked, until a remote confirms the toggle
 /// and then reports the likes of the video's broadcasts again. After that, or if there is no
-/// toggle, the likes of the broadcasts determine it.
+/// toggle, the likes of the broadcasts determine whether it is liked.
 public struct VideoList: Projection {
     /// The rule for choosing the broadcast whose title and sharer represent a video.
     public let winner: WinnerRule
@@ -44,9 +44,10 @@ public struct VideoList: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        Every broadcast counts once, as its newest sighting shows it, until the remote removes \
-        it; the \(winner.rawValue) one represents the video. The user's last toggle determines whether \
-        it is liked, until a remote that has confirmed it reports otherwise.
+        Every broadcast that the remote has not removed is counted once, with the content of its \
+        newest sightings; the \(winner.rawValue) one represents the video. The user's last toggle \
+        determines whether the video is liked, until a remote that has confirmed the toggle \
+        reports otherwise.
         """
     }
     /// The broadcasts and comments of a video.
@@ -285,7 +286,8 @@ public struct VideoList: Projection {
         state.sharer = record.sharer
     }
 
-    /// Recomputes the winner and the newest time after a broadcast has moved, left or returned.
+    /// Recomputes the winner and the newest time after the creation time of a broadcast has
+    /// changed, or after a broadcast was removed or has returned.
     private func reconsider(_ key: inout KeyedState<State>) throws(ModelError) {
         let list = RowKey(BroadcastItems.byTime)
         guard let first = key.firstItem(prefix: list), let last = key.lastItem(prefix: list) else {

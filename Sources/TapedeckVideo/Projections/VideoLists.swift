@@ -3,8 +3,8 @@ public import TapedeckProjections
 
 /// The videos on the lists that remotes keep: streams, channel dashboards and rolls.
 ///
-/// The newest sighting of an entry counts, and the position of a video on a list is that of its
-/// newest entry there. Items:
+/// An entry has the content of its newest sighting, and on each list, a video has the position of
+/// its newest entry. Items:
 ///
 /// | name | value |
 /// |---|---|
@@ -12,8 +12,9 @@ public import TapedeckProjections
 /// | `t` list time entry | empty: the entry is on its list |
 /// | `g` list | the time of the newest `t` entry on a list that contains the video |
 ///
-/// Table 0 holds one list after another, newest entries first. Its rows come from the items, so a
-/// sighting changes at most one row, regardless of the number of lists that contain the video.
+/// Table 0 contains one list after another, newest entries first. The rows of table 0 come from the
+/// items, so a sighting changes at most one row, regardless of the number of lists that contain the
+/// video.
 public struct VideoLists: Projection {
     /// Creates the projection.
     public init() {}
@@ -31,8 +32,8 @@ public struct VideoLists: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        The newest sighting of each entry counts; the position of a video on a list is that of \
-        its newest entry there.
+        Each entry has the content of its newest sighting; on each list, a video has the \
+        position of its newest entry.
         """
     }
     /// One table: the lists.

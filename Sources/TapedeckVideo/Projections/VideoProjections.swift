@@ -66,7 +66,7 @@ public struct VideoProjections: Sendable {
     /// - Parameters:
     ///   - winner: The rule for choosing the broadcast that represents a video.
     ///   - watchLaterRule: The rule for removing viewed videos from the watch-later list.
-    ///   - viewWindow: The time during which a viewer of a video counts only once.
+    ///   - viewWindow: The time during which a viewer of a video is counted only once.
     public init(
         winner: WinnerRule = .oldest, watchLaterRule: WatchLaterRule = .crossing,
         viewWindow: Duration = ViewCounts.windowDefault

@@ -5,31 +5,31 @@ public import TapedeckProjections
 /// The number of times videos were opened: a remote's count, plus the user's openings that this
 /// count does not include yet.
 ///
-/// A viewer counts once per **window**: the opening that starts the window counts, openings within
-/// `window` after it do not, and the first opening after that starts the next window. Only the
-/// first report of a viewing counts, no matter which device reports it or how late.
+/// A viewer is counted once per **window**: the opening that starts the window is counted, openings
+/// within `window` after it are not, and the first later opening starts the next window. Only the
+/// first report of a viewing is used, no matter which device reports it or how late.
 ///
-/// An opening that counts is added to the remote's count until that count has been read again after
-/// the opening was sent. A refused or dropped opening does not count at all. If the outcome of a
-/// request is unknown, the opening is treated as accepted, because missing an opening is better
-/// than counting it twice. The same applies if a device sent another report in the window before it
-/// received the opening that counts. If a count has no time, it is unknown which openings it
-/// includes. Table 0 holds one row per video, with its state.
+/// An opening that starts a window is added to the remote's count until that count has been read
+/// again after the opening was sent. A refused or dropped opening is never added. If the outcome of
+/// a request is unknown, the opening is treated as accepted, because missing an opening is better
+/// than counting it twice. An opening is also treated as accepted if a device sent another report
+/// in the window before it received the opening that started the window. If a count has no time, it
+/// is unknown which openings it includes. Table 0 contains one row per video, with its state.
 ///
 /// | item | value |
 /// |---|---|
 /// | `w` viewer | the opening that started the viewer's last window: a `Report` |
-/// | `v` viewing | the viewing's first report and the opening under which it counts: a `Report` |
-/// | `a` event-id | an opening that counts: its `Standing` |
-/// | `b` event-id | for a report that does not count: the opening that is counted in its place |
+/// | `v` viewing | the viewing's first report and the opening counted for it: a `Report` |
+/// | `a` event-id | an opening that started a window: its `Standing` |
+/// | `b` event-id | for a report that started no window: the opening that is counted in its place |
 /// | `c` time event-id | empty: the opening was sent at this time, and no count includes it yet |
 /// | `o` event-id | the last `IntentOutcome` of an intent for BirdTube |
 /// | `t` event-id 0 time event-id | empty: the second event, not the first, was sent at this time |
 ///
 /// A report requests a refold if it precedes the start of its viewer's last window, or another
-/// report of its viewing.
+/// report of the same viewing.
 public struct ViewCounts: Projection {
-    /// The time during which a viewer counts only once, in milliseconds.
+    /// The time during which a viewer is counted only once, in milliseconds.
     private let windowMilliseconds: Int64
 
     /// The default window: 24 hours.
@@ -37,7 +37,7 @@ public struct ViewCounts: Projection {
 
     /// Creates the projection.
     ///
-    /// - Parameter window: The time during which a viewer counts only once, truncated to
+    /// - Parameter window: The time during which a viewer is counted only once, truncated to
     ///   milliseconds.
     public init(window: Duration = windowDefault) {
         let (seconds, attoseconds) = window.components
@@ -61,8 +61,9 @@ public struct ViewCounts: Projection {
     /// The rule in one sentence.
     public var ruleText: String? {
         """
-        A viewer counts once per window, by the opening that starts it; the remote's \
-        newest count includes the openings sent to it before that count was read.
+        A viewer is counted once per window, at the opening that starts the window; the \
+        remote's newest count includes the openings sent to the remote before that count was \
+        read.
         """
     }
     /// One table: the videos that were opened.
@@ -74,8 +75,8 @@ public struct ViewCounts: Projection {
         private(set) var sighting: FoldOrder?
         /// The remote's count in that sighting.
         public private(set) var observed: UInt64 = 0
-        /// The number of the user's openings that count but that the remote's count does not
-        /// include.
+        /// The number of the user's openings that are added to the remote's count, which does not
+        /// include them yet.
         public fileprivate(set) var uncounted: UInt64 = 0
 
         /// Creates the state of a video that has never been opened.
@@ -183,13 +184,14 @@ extension KeyedState<ViewCounts.State> {
         }
     }
 
-    /// Adds a report that does not count itself, because another opening counts for it.
+    /// Adds a report that started no window; another opening is counted in its place.
     fileprivate mutating func add(_ id: [UInt8], to counting: [UInt8]) throws(ModelError) {
         setItem(ViewItems.other(id), counting)
         try tell(id, from: nil, to: try viewOutcome(of: id), for: counting)
     }
 
-    /// Records whether a report was sent to a remote in place of the opening that counts.
+    /// Records whether a report was sent to a remote in place of the opening that started the
+    /// window.
     fileprivate mutating func tell(
         _ id: [UInt8], from old: IntentOutcome?, to new: IntentOutcome?, for counting: [UInt8]
     ) throws(ModelError) {
@@ -199,7 +201,7 @@ extension KeyedState<ViewCounts.State> {
         try judge(counting)
     }
 
-    /// Recomputes the status of an opening that counts.
+    /// Recomputes the status of an opening that started a window.
     fileprivate mutating func judge(_ id: [UInt8]) throws(ModelError) {
         let name = ViewItems.opening(id)
         let held = try item(name).map { bytes throws(ModelError) in
@@ -223,7 +225,7 @@ extension KeyedState<ViewCounts.State> {
     }
 
     /// Recomputes the status of the openings that the newest sighting includes because they were
-    /// sent before it.
+    /// sent before that sighting.
     fileprivate mutating func coverConfirmed() throws(ModelError) {
         while let first = firstItem(prefix: RowKey(ViewItems.confirmed)),
             ViewItems.time(first.name) <= state.countedUntil

@@ -20,8 +20,8 @@ enum ViewItems {
         return RowKey(bytes + id)
     }
 
-    /// Returns the name prefix of the reports sent in place of an opening that counts; ids contain
-    /// no zero byte.
+    /// Returns the name prefix of the reports that were sent in place of an opening that started a
+    /// window; ids contain no zero byte.
     static func told(_ counting: [UInt8]) -> RowKey { RowKey(told + counting + [0]) }
     static func told(_ counting: [UInt8], _ time: UInt64, _ id: [UInt8]) -> RowKey {
         var bytes = told + counting + [0]
@@ -37,7 +37,7 @@ enum ViewItems {
         return name[begin..<begin + 8].bigEndianWord
     }
 
-    /// A report and the opening under which it is counted, which may be the report itself.
+    /// A report and the opening counted for it, which may be the report itself.
     struct Report: Equatable {
         var order: FoldOrder
         var counting: [UInt8]
@@ -58,7 +58,7 @@ enum ViewItems {
         var item: [UInt8] { order.item + counting }
     }
 
-    /// The status of an opening that counts.
+    /// The status of an opening that started a window.
     enum Standing: Equatable {
         /// No remote can have counted the opening yet.
         case waiting

@@ -6,21 +6,22 @@ public enum WatchLaterRule: String, Sendable {
     /// A viewing removes the video when it reaches 75 % of the duration, regardless of when it
     /// began.
     case crossing
-    /// As in the app of 2012, a viewing removes the video when it passes 75 %, but only if the
-    /// viewing began while the video was on the list. A mark set during playback does not count;
-    /// one that was removed and set again does.
+    /// As in the app of 2012, a viewing removes the video when the viewing passes 75 %, but only if
+    /// it began while the video was on the list. If the video is put on the list only during the
+    /// viewing, the viewing does not remove it. If the video was on the list when the viewing
+    /// began, and was removed and added again, the viewing removes it.
     case rule2012 = "2012"
 }
 
 /// The videos that the user wants to watch later, and the time at which each was added.
 ///
 /// A **mark** is set by a toggle, at the toggle's stamp, or by a remote that shows the mark on one
-/// of the video's broadcasts. A remote's mark counts from the version at which the current run of
-/// sightings with the mark began. A **clear** is a toggle off, or the crossing of a viewing: the
+/// of the video's broadcasts. The time of a remote's mark is the version at which the current run
+/// of sightings with the mark began. A **clear** is a toggle off, or the crossing of a viewing: the
 /// viewing's first report at or after 75 % of a known duration. A clear removes all earlier marks;
-/// a remote that withdraws the mark of a broadcast removes only that mark. A viewing crosses once:
-/// a mark set after the crossing remains until another viewing crosses. The video is on the list
-/// while any mark is left.
+/// a remote that withdraws the mark of a broadcast removes only that mark. A viewing crosses 75 %
+/// only once: a mark set after the crossing remains until another viewing crosses 75 %. The video
+/// is on the list while any mark is left.
 ///
 /// Since a clear removes all earlier marks, only the latest clear matters, and earlier marks need
 /// not be kept. The order of arrival therefore does not affect the items or the state:
@@ -29,29 +30,31 @@ public enum WatchLaterRule: String, Sendable {
 /// |---|---|
 /// | `m` order | the event id of a toggle that set the mark after the latest clear |
 /// | `p` time id | empty: a run that began after the latest clear |
-/// | `t` time id | empty: a current run that was not started by a toggle delivered from here |
-/// | `x` id | empty: a current run that was started by a toggle delivered from here |
+/// | `t` time id | empty: a current run that was not started by a toggle from this store |
+/// | `x` id | empty: a current run that was started by a toggle from this store |
 /// | `b` id | the `ObservedRun` of a broadcast |
 /// | `v` viewing | the order of the viewing's first crossing |
 /// | `k` event id | `DeliveredMark`s: the broadcasts that carry a toggle's mark on a remote |
 /// | `d` id | the versions at which toggles were confirmed on the broadcast |
 ///
 /// Once a remote has confirmed a toggle that set a mark, the mark belongs to the remote: if the
-/// remote withdraws the mark in a later version, it is removed here too. A run that begins at the
-/// version of such a confirmation is not a separate mark. Such a run represents the toggle and
-/// counts from the toggle's stamp, regardless of how long the remote took to confirm it.
+/// remote withdraws the mark in a later version, the mark is removed here too. A run of sightings
+/// that begins at the version of a toggle's confirmation is not a separate mark. The run represents
+/// the toggle and has the time of the toggle's stamp, regardless of how long the remote took to
+/// confirm the toggle.
 ///
-/// Table 2 holds the list in timeline order, latest share first, by the latest creation time of a
-/// broadcast. Table 1 holds the videos whose mark a remote still has to remove: the remote shows
-/// the mark on a broadcast, but the mark was cleared here by a viewing, or by a toggle off that was
-/// delivered before the toggle that set the mark. `WatchLaterUnset` reads its rows.
+/// Table 2 contains the list in timeline order, latest share first, by the latest creation time of
+/// a broadcast. Table 1 contains the videos whose mark a remote still has to remove: the remote
+/// shows the mark on a broadcast, but here the mark was cleared by a viewing, or by a toggle off
+/// that was delivered before the toggle that set the mark. `WatchLaterUnset` reads the rows of
+/// table 1.
 ///
-/// In two cases, marks that were removed may count again, so a fold requests a refold: if the
-/// viewing whose crossing is the latest clear turns out to have crossed earlier, and if a sighting
-/// without the mark arrives late and falls within a run.
+/// In two cases, removed marks may have to be restored, so a fold requests a refold: if the viewing
+/// whose crossing is the latest clear turns out to have crossed earlier, or if a sighting without
+/// the mark arrives late and is within a run.
 ///
-/// `.rule2012` depends on the list during a viewing, so it folds in canonical order. Under this
-/// rule, runs of sightings that have ended do not count.
+/// `.rule2012` depends on whether the video was on the list during a viewing, so events fold in
+/// canonical order. `.rule2012` ignores runs of sightings that have ended.
 public struct WatchLater: Projection {
     /// The rule for removing viewed videos.
     public let rule: WatchLaterRule
@@ -59,7 +62,7 @@ public struct WatchLater: Projection {
     /// Creates the projection.
     public init(rule: WatchLaterRule = .crossing) { self.rule = rule }
 
-    /// The fraction of the duration at which a viewing crosses.
+    /// The crossing point of a viewing, as a fraction of the duration.
     public static let crossingFraction = 0.75
 
     /// A position relative to the crossing point of a viewing.
@@ -68,8 +71,8 @@ public struct WatchLater: Projection {
     /// Compares a position with the crossing point of a duration; returns `.before` if either is
     /// unknown.
     ///
-    /// The comparison uses whole microseconds, because, as binary fractions, 48.3 is less than 75 %
-    /// of 64.4.
+    /// The comparison uses whole microseconds, because in binary floating-point arithmetic, 48.3 is
+    /// less than 75 % of 64.4.
     static func reach(of position: Double, in duration: Double) -> Reach {
         let range = 0...FieldLimits.secondsMax
         guard range.contains(duration), position > 0 else { return .before }
@@ -105,7 +108,7 @@ public struct WatchLater: Projection {
         let crossing =
             rule == .crossing
             ? "a viewing that reaches 75 % removes the video"
-            : "a viewing that began while the video was on the list removes it on passing 75 %"
+            : "a viewing that began with the video on the list removes the video on passing 75 %"
         return """
             The user's toggles and the marks on remotes put the video on the list; a toggle \
             off removes all earlier marks, and \(crossing).
@@ -125,13 +128,14 @@ public struct WatchLater: Projection {
         var clear = FoldOrder.start
         /// The time of the earliest remaining mark, in Unix milliseconds.
         var since: Int64?
-        /// The event of the latest clear: a toggle off, or the report with which a viewing crossed.
+        /// The event of the latest clear: a toggle off, or the report with which a viewing reached
+        /// the crossing point.
         var clearedBy: EventID?
         var isCrossing = false
         /// The time of the earliest mark that was set on a remote and is still shown there, in Unix
         /// milliseconds.
         var earliestTold: Int64?
-        /// Whether a remote shows a mark that was delivered from here.
+        /// Whether a remote shows a mark that this store delivered.
         var isOwnTold = false
         /// The time of the latest share, in Unix milliseconds; nil if unknown.
         var sharedAt: Int64?
@@ -172,7 +176,7 @@ public struct WatchLater: Projection {
         }
     }
 
-    /// Adds two rows for a video on the list, and one if a remote has to remove the mark.
+    /// Adds two rows for a video on the list, and another row if a remote has to remove the mark.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         if let since = state.since {
             rows.add(table: 0, key: RowKey().ascending(since).text(key.name))
@@ -180,8 +184,8 @@ public struct WatchLater: Projection {
                 table: Table.sharedLast,
                 key: RowKey().descending(state.sharedAt ?? 0).text(key.name))
         }
-        // A toggle off is delivered separately. This condition finds the marks that a remote still
-        // shows after that delivery.
+        // A toggle off is delivered separately; this condition finds the marks that a remote still
+        // shows after the toggle off was delivered.
         let isTold =
             state.isOwnTold && state.since == nil
             || state.isCrossing
@@ -243,8 +247,8 @@ public struct WatchLater: Projection {
     ) {
         if let bytes = key.item(viewing), let held = FoldOrder(item: bytes) {
             guard order < held else { return }
-            // The viewing crossed earlier than previously known. If its crossing was the latest
-            // clear, marks that the clear removed may have to be restored.
+            // The viewing crossed earlier than previously known. If the crossing known so far was
+            // the latest clear, marks that this clear removed may have to be restored.
             guard held != key.state.clear else {
                 key.requestRefold()
                 return
@@ -254,7 +258,8 @@ public struct WatchLater: Projection {
         Marks.clear(before: order, by: event, isCrossing: true, &key)
     }
 
-    /// Relies on canonical order: the first report of a viewing decides whether it is armed.
+    /// Relies on canonical order: the first report of a viewing decides whether the viewing is
+    /// armed.
     private func fold2012(
         _ viewing: RowKey, isBeyond: Bool, by event: EventID, at order: FoldOrder,
         _ key: inout KeyedState<State>

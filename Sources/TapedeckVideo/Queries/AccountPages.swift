@@ -17,8 +17,8 @@ public struct AccountEntry: Codable, Hashable, Sendable {
     public var system: String
     /// The nickname that the system reports.
     ///
-    /// If the system reports none, this is the part of the email address before the "@" or, if the
-    /// address is unknown too, of the account's name.
+    /// If the system reports none, this is the part before the "@" in the email address or, if the
+    /// address is unknown too, in the account's name.
     public var nickname: String
     /// The account's email address.
     @NullWhenNil public var email: String?
@@ -58,8 +58,8 @@ extension VideoQueries {
         return AccountsPage(accounts: try rows.map { try accountEntry($0) }, next: next)
     }
 
-    /// Returns the signed-in account of a system whose nickname sorts first, or nil if the user is
-    /// not signed in to the system.
+    /// Returns the first of a system's signed-in accounts by nickname, or nil if the user is not
+    /// signed in to the system.
     ///
     /// Costs one lookup.
     public func signedInAccount(at system: String = BirdTube.system) throws -> AccountEntry? {
@@ -77,11 +77,12 @@ extension VideoQueries {
         ).map { try accountEntry($0) }
     }
 
-    /// Returns the account of a system to which this store belongs, or nil if the user has never
+    /// Returns the owner of this store among a system's accounts, or nil if the user has never
     /// signed in to the system.
     ///
-    /// This is the account with which the user is signed in. If the user is signed out, it is the
-    /// account that was signed out most recently. The cost is one lookup per account of the system.
+    /// The owner is the account with which the user is signed in. If the user is signed out, the
+    /// owner is the account that was signed out most recently. The cost is one lookup per account
+    /// of the system.
     package func ownAccount(at system: String) throws -> AccountEntry? {
         let lower = RowKey().text(system.lowercased())
         let known = try reader.rows(

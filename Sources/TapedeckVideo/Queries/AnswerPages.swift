@@ -116,7 +116,7 @@ extension VideoQueries {
         return (try rows.compactMap(recordedAnswer), next)
     }
 
-    /// Returns the answer for a row of the table of answers that cannot be watched yet.
+    /// Converts a row to an answer that cannot be watched yet.
     func recordedAnswer(_ row: Row) throws -> AnswerEntry? {
         let (question, name, state) = try StateReader.read(row.value) {
             (reader) throws(ModelError) in
@@ -180,7 +180,7 @@ extension VideoQueries {
         return (try rows.map { try shownAnswer($0, likedBy: own) }, next)
     }
 
-    /// Returns the answer for a row of the list of submitted and shown answers.
+    /// Converts a row to a submitted or shown answer.
     func shownAnswer(_ row: Row, likedBy own: String?) throws -> AnswerEntry {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try AnswerList.State(reading: &reader)

@@ -63,7 +63,7 @@ public struct LiveRow<Shown: Hashable & Sendable>: Hashable, Sendable {
 }
 
 extension LiveArrangement where Self == ArrangedList<LiveRow<LikerEntry>, LikerEntry> {
-    /// The first users who like an answer; see `VideoQueries.likers`.
+    /// The first page of users who like an answer; see `VideoQueries.likers`.
     ///
     /// Throws `ModelError` with `.invalidTag`.
     public static func likers(
@@ -87,7 +87,7 @@ extension LiveArrangement where Self == ArrangedList<LiveRow<LikerEntry>, LikerE
             (RowRange(keysOf: answers, itemsWith: RowKey(AnswerItems.likers)), nil),
         ]
         // Read one extra row because a row may have no entry, and another to detect whether there
-        // are more.
+        // are more entries.
         let rows = Likers(
             [own, shown], details: details + people(projections), limit: limit + 2, projections)
         return Self(
@@ -115,7 +115,7 @@ extension LiveArrangement where Self == ArrangedList<ShareEntry, RecipientEntry>
 }
 
 extension LiveArrangement where Self == ArrangedList<LiveRow<PlayabilityEntry>, PlayabilityEntry> {
-    /// The first videos and whether they can be played, updated as time passes; see
+    /// The first page of videos and whether they can be played, updated as time passes; see
     /// `VideoQueries.playability`.
     public static func playability(
         _ filter: PlayabilityFilter = .all, limit: Int = QueryLimits.pageCountDefault,

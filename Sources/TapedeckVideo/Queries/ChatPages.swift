@@ -86,12 +86,12 @@ extension VideoQueries {
     /// Returns the newest messages in a video's chat, or the messages before a time or before
     /// another page.
     ///
-    /// A page holds more than `limit` messages if several share the time of its oldest message.
-    /// That time can therefore be passed as `before` to continue without gaps or repeats. If more
-    /// than `QueryLimits.chatTiesMax` messages share one time, use `cursor` instead, because
-    /// `before` would skip some of them. The cost depends on the size of the page, not on the
-    /// length of the chat. Throws `ModelError` with `.signInRequired` if the user is not signed in
-    /// and `isGuestAllowed` is false.
+    /// A page contains more than `limit` messages if several messages share the time of its oldest
+    /// message. The time of the oldest message can therefore be passed as `before` to continue
+    /// without gaps or repeats. If more than `QueryLimits.chatTiesMax` messages share one time, use
+    /// `cursor` instead, because `before` would skip some of them. The cost depends on the size of
+    /// the page, not on the length of the chat. Throws `ModelError` with `.signInRequired` if the
+    /// user is not signed in and `isGuestAllowed` is false.
     ///
     /// - Parameters:
     ///   - video: the video's key, or any of its URLs.
@@ -127,7 +127,7 @@ extension VideoQueries {
             next: end < found.count ? PageCursor.text(.chat, found[end - 1].key) : nil)
     }
 
-    /// Returns the messages after a place, newest first; the keys of the rows are places.
+    /// Returns the messages after a position, newest first; the keys of the rows are positions.
     private func messages(
         _ key: Tag, after place: [UInt8]?, _ isWithBlocked: Bool, limit: Int
     ) throws -> [Row] {

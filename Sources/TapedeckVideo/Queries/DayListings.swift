@@ -29,8 +29,8 @@ struct DayListings {
         return [day, airdate]
     }
 
-    /// Returns whether an episode is cancelled: an earlier listing of its days contained it, and no
-    /// current listing contains it.
+    /// Returns whether an episode is cancelled: an earlier listing for its days contained it, and
+    /// no current listing contains it.
     ///
     /// An episode is not cancelled if it was reported with a version of its show that is newer than
     /// the listing.

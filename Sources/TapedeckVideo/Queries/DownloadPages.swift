@@ -11,7 +11,7 @@ public struct DownloadsPage: Codable, Hashable, Sendable {
     public var count: Int
     /// The total size of the downloads in bytes.
     public var bytes: UInt64
-    /// The videos to delete to fit the requested budget, in this order.
+    /// The videos to delete, in this order, so that the downloads fit the requested budget.
     public var evictions: [String]
     /// The cursor of the next page; nil on the last page.
     @NullWhenNil public var next: String?
@@ -68,8 +68,8 @@ extension VideoQueries {
 
     /// Returns the videos to delete so that a device's downloads plus `newBytes` fit a budget.
     ///
-    /// If they already fit, this method reads only the total size. Otherwise, it reads all of the
-    /// device's downloads and whether each was watched.
+    /// If the downloads already fit, this method reads only their total size. Otherwise, the method
+    /// reads all of the device's downloads and whether each was watched.
     public func evictions(
         _ budget: DownloadBudget, device: String = Downloads.defaultDevice,
         current: VideoKey? = nil, newBytes: UInt64 = 0

@@ -82,8 +82,8 @@ extension QueryLimits {
 }
 
 extension VideoQueries {
-    /// Returns the content URL of a video if it is valid at `now`; otherwise, the reason why it is
-    /// not and the time of the next attempt.
+    /// Returns the content URL of a video if it is valid at `now`; otherwise, returns the reason
+    /// why the URL is not valid and the time of the next attempt.
     ///
     /// A URL is valid until its expiry time. A URL without an expiry time is valid for
     /// `windowSeconds` after it was found.

@@ -84,7 +84,7 @@ extension VideoQueries {
         try edge(item.value.utf8Text, key, list).map { try entry(item.value.utf8Text, $0) }
     }
 
-    /// Returns whether one user follows another, as far as this store knows.
+    /// Returns whether, according to this store, one user follows another.
     func isFollowing(_ follower: String, _ user: String) throws -> Bool {
         guard let key = try? Tag("follower", follower) else { return false }
         return try edge(user, key, projections.following)?.isOn ?? false

@@ -67,8 +67,8 @@ extension VideoQueries {
     ///
     /// A cursor stores the position that the last or first row of a page had when the page was
     /// read, and the next or previous page continues from that position. A row is repeated or
-    /// skipped only if it has moved since then. Reads the rows of the page and the rows before
-    /// `index`.
+    /// skipped only if it has moved since the page was read. Reads the rows of the page and the
+    /// rows before `index`.
     ///
     /// Throws the reader's errors, and `ModelError` with `.usage` for arguments that are out of
     /// range.
@@ -79,8 +79,8 @@ extension VideoQueries {
     ///   - index: the number of rows to skip at the front; must be 0 if there is a cursor.
     ///   - newest: the size to which to limit the group; nil for no limit. In groups in timeline
     ///     order, the size is measured in broadcasts: the group is limited to the videos of the
-    ///     `newest` most recent broadcasts. In other groups, it is measured in entries from the
-    ///     front. Nothing is deleted.
+    ///     `newest` most recent broadcasts. In other groups, the size is measured in entries from
+    ///     the front. The limit deletes nothing.
     ///   - playableOnly: whether to leave out videos that are not known to be playable. At most
     ///     `QueryLimits.groupScanMax` videos are examined, so a page may be shorter than `limit`
     ///     even if there is a next page.
@@ -161,8 +161,8 @@ extension VideoQueries {
         }
     }
 
-    /// Returns a row's entry, and the time at which the entry changes without new events, or nil if
-    /// it does not change.
+    /// Returns a row's entry, and the time at which the entry will change without new events; the
+    /// time is nil if the entry will not change.
     func entry(
         _ row: Row, _ table: GroupTable, at now: UTCTime
     ) throws -> (GroupEntry, until: UTCTime?) {
@@ -208,7 +208,7 @@ extension VideoQueries {
             after: nil, limit: count)
     }
 
-    /// Returns the broadcasts at or after a place, in ascending order, that belong to the `count`
+    /// Returns, in ascending order, the broadcasts at or after a place that belong to the `count`
     /// most recently shared videos.
     ///
     /// If at most `count` broadcasts in total are at or after the place, the result contains all of
@@ -301,8 +301,8 @@ private struct GroupRows<Reader: ViewReader> {
     /// Limits a group in timeline order to the videos of the newest broadcasts, and other groups to
     /// their first entries.
     ///
-    /// - Parameter share: the time of the oldest of these broadcasts; nil if there are fewer than
-    ///   `count`.
+    /// - Parameter share: the time of the oldest of the `count` newest broadcasts; nil if there are
+    ///   fewer broadcasts.
     mutating func cut(to count: Int, share time: Int64?) throws {
         if table.isTimed {
             if let time { table.cut(toSharedAt: time) }

@@ -26,7 +26,7 @@ public struct LikerEntry: Codable, Hashable, Sendable {
         case shown
     }
 
-    /// The user's id; nil if this is the user of this store and no remote has reported the id.
+    /// The user's id; nil for the user of this store if no remote has reported the id.
     @NullWhenNil public var user: String?
     /// The user's name.
     @NullWhenNil public var username: String?
@@ -77,8 +77,8 @@ extension VideoQueries {
 
     /// Returns whether a user likes an answer.
     ///
-    /// The last toggle recorded here decides. If there is none, or if it was refused or dropped,
-    /// the likes that a remote shows decide.
+    /// The last toggle recorded here determines the result. If no toggle was recorded, or if the
+    /// last one was refused or dropped, the likes that a remote shows determine the result.
     func isLiked(_ state: AnswerList.State, _ key: Tag, by user: String?) throws -> Bool {
         if let like = state.like, like.refusal == nil, like.outcome?.kind != .dropped {
             return like.isOn
@@ -106,7 +106,7 @@ extension VideoQueries {
         return entry
     }
 
-    /// Returns the user of a like that a remote shows.
+    /// Returns the user who gave a like that a remote shows.
     func shownLiker(_ row: Row, _ key: Tag) throws -> LikerEntry {
         let user = row.value.utf8Text
         let like = try reader.item(

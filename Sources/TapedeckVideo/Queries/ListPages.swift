@@ -40,8 +40,9 @@ public struct WatchLaterEntry: Codable, Hashable, Sendable {
 extension VideoQueries {
     /// Returns the videos that were shared more than once, sorted by key.
     ///
-    /// A page ends early when it holds `QueryLimits.broadcastsPerPageMax` ids. At most this number
-    /// of ids is listed for each video; `broadcastCount` is the total number.
+    /// A page ends early when it contains `QueryLimits.broadcastsPerPageMax` ids. At most
+    /// `QueryLimits.broadcastsPerPageMax` ids are listed for each video; `broadcastCount` is the
+    /// total number.
     public func duplicates(
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> DuplicatesPage {

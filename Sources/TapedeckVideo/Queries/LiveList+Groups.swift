@@ -14,7 +14,7 @@ extension LiveArrangement where Self == ArrangedList<GroupEntry, GroupEntry> {
     ///   - newest: the size to which to limit the group; nil for no limit. In groups in timeline
     ///     order, the size is measured in broadcasts: the group is limited to the videos of the
     ///     `newest` most recent broadcasts, and these broadcasts are read again after each new
-    ///     broadcast. In other groups, it is measured in entries from the front.
+    ///     broadcast. In other groups, the size is measured in entries from the front.
     ///   - playableOnly: whether to leave out videos that are not known to be playable.
     ///   - limit: the maximum number of videos.
     public static func part(

@@ -3,7 +3,7 @@ public import TapedeckProjections
 internal import TapedeckModel
 
 extension LiveQuery where Self == LiveList<CommentEntry> {
-    /// The first comments of a video; see `VideoQueries.comments(video:)`.
+    /// The first page of comments on a video; see `VideoQueries.comments(video:)`.
     ///
     /// Throws `ModelError` with `.invalidVideo`.
     public static func comments(
@@ -13,7 +13,7 @@ extension LiveQuery where Self == LiveList<CommentEntry> {
         comments(of: projections.videos, try VideoKey(video).tag, limit, projections)
     }
 
-    /// The first comments of an answer; see `VideoQueries.comments(answer:)`.
+    /// The first page of comments on an answer; see `VideoQueries.comments(answer:)`.
     ///
     /// Throws `ModelError` with `.invalidTag`.
     public static func comments(

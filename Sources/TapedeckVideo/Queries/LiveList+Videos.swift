@@ -3,7 +3,7 @@ public import TapedeckProjections
 internal import TapedeckModel
 
 extension LiveQuery where Self == LiveList<VideoEntry> {
-    /// The first shared videos with their comments; see `VideoQueries.videos`.
+    /// The first page of shared videos, with their comments; see `VideoQueries.videos`.
     public static func videos(
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
     ) -> Self {
@@ -20,7 +20,7 @@ extension LiveQuery where Self == LiveList<VideoEntry> {
 }
 
 extension LiveQuery where Self == LiveList<DuplicateEntry> {
-    /// The first videos that were shared more than once; see `VideoQueries.duplicates`.
+    /// The first page of videos that were shared more than once; see `VideoQueries.duplicates`.
     public static func duplicates(
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
     ) -> Self {
@@ -36,7 +36,7 @@ extension LiveQuery where Self == LiveList<DuplicateEntry> {
 }
 
 extension LiveQuery where Self == LiveList<WatchLaterEntry> {
-    /// The first videos on the watch-later list; see `VideoQueries.watchLater`.
+    /// The first page of videos on the watch-later list; see `VideoQueries.watchLater`.
     public static func watchLater(
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
     ) -> Self {
@@ -60,7 +60,7 @@ extension LiveQuery where Self == LiveList<ShareEntry> {
 }
 
 extension LiveQuery where Self == LiveList<AccountEntry> {
-    /// The first of the user's accounts; see `VideoQueries.accounts`.
+    /// The first page of the user's accounts; see `VideoQueries.accounts`.
     public static func accounts(
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
     ) -> Self {
@@ -71,7 +71,7 @@ extension LiveQuery where Self == LiveList<AccountEntry> {
 }
 
 extension LiveQuery where Self == LiveList<ExtractionEntry> {
-    /// The first videos whose last extraction failed; see `VideoQueries.failedExtractions`.
+    /// The first page of videos whose last extraction failed; see `VideoQueries.failedExtractions`.
     ///
     /// Throws `ModelError` with `.usage` if the window is negative or too long.
     public static func failedExtractions(
@@ -90,7 +90,7 @@ extension LiveQuery where Self == LiveList<ExtractionEntry> {
 }
 
 extension LiveQuery where Self == LiveList<NowPlayingEntry> {
-    /// The first devices and the videos that they play; see `VideoQueries.nowPlaying`.
+    /// The first page of devices and the videos that they play; see `VideoQueries.nowPlaying`.
     ///
     /// `estimatedSeconds` is the reported position; the caller can derive the current position from
     /// `at`.
@@ -101,7 +101,7 @@ extension LiveQuery where Self == LiveList<NowPlayingEntry> {
         return devices(rows, prefix: 8, limit, projections)
     }
 
-    /// The first devices on which a video is playing or paused; see
+    /// The first page of devices on which a video is playing or paused; see
     /// `VideoQueries.nowPlaying(video:)` and `nowPlaying(limit:)`.
     ///
     /// Throws `ModelError` with `.invalidVideo`.
@@ -126,7 +126,7 @@ extension LiveQuery where Self == LiveList<NowPlayingEntry> {
 }
 
 extension LiveQuery where Self == LiveList<DownloadEntry> {
-    /// The first downloads on a device's disk; see `VideoQueries.downloads`.
+    /// The first page of downloads on a device's disk; see `VideoQueries.downloads`.
     ///
     /// Throws `ModelError` with `.invalidTag`.
     public static func downloads(

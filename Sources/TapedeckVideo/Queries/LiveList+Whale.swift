@@ -3,7 +3,7 @@ public import TapedeckProjections
 internal import TapedeckModel
 
 extension LiveQuery where Self == LiveList<AnswerEntry> {
-    /// The first answers; see `VideoQueries.answers`.
+    /// The first page of answers; see `VideoQueries.answers`.
     public static func answers(
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
     ) -> Self {
@@ -34,7 +34,7 @@ extension LiveQuery where Self == LiveList<AnswerEntry> {
 }
 
 extension LiveQuery where Self == LiveList<QuestionEntry> {
-    /// The first questions; see `VideoQueries.questions`.
+    /// The first page of questions; see `VideoQueries.questions`.
     ///
     /// - Parameters:
     ///   - receiver: the user who was asked; nil for all users. If set, the list contains only
@@ -64,8 +64,8 @@ extension LiveQuery where Self == LiveList<QuestionEntry> {
 }
 
 extension LiveArrangement where Self == ArrangedList<QuestionEntry, QuestionEntry> {
-    /// The first questions that a remote shows and that are addressed to the account's user; see
-    /// `VideoQueries.ownQuestions`.
+    /// The first page of questions that a remote shows and that are addressed to the account's
+    /// user; see `VideoQueries.ownQuestions`.
     ///
     /// While the account's user is unknown, the list is empty, and `LiveState.failures` contains
     /// `.signInRequired`.
@@ -92,7 +92,7 @@ extension LiveArrangement where Self == ArrangedList<QuestionEntry, QuestionEntr
 }
 
 extension LiveQuery where Self == LiveList<UserEntry> {
-    /// The first users, sorted by name; see `VideoQueries.users`.
+    /// The first page of users, sorted by name; see `VideoQueries.users`.
     public static func users(
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
     ) -> Self {
@@ -108,7 +108,7 @@ extension LiveQuery where Self == LiveList<UserEntry> {
 }
 
 extension LiveQuery where Self == LiveList<FollowEntry> {
-    /// The first followers of a user, or the first users whom a user follows; see
+    /// The first page of a user's followers, or of the users whom a user follows; see
     /// `VideoQueries.follows`.
     ///
     /// Throws `ModelError` with `.invalidTag`.
@@ -132,8 +132,8 @@ extension LiveQuery where Self == LiveList<FollowEntry> {
     }
 }
 
-/// Returns the rows that contain users' names or determine the account's user, each of which may
-/// affect every entry.
+/// Returns the rows that contain users' names or determine the account's user; each row may affect
+/// every entry.
 func people(_ projections: VideoProjections) -> [(RowRange, prefix: Int?)] {
     [
         (RowRange(of: projections.users), nil),

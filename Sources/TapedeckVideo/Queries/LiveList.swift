@@ -86,7 +86,7 @@ public struct LiveList<Entry: Hashable & Sendable>: LiveQuery {
 }
 
 extension LiveQuery where Self == LiveList<GroupEntry> {
-    /// The first videos of a group; see `VideoQueries.videos(in:)`.
+    /// The first page of a group's videos; see `VideoQueries.videos(in:)`.
     ///
     /// - Parameter limit: the maximum number of videos.
     public static func group(
@@ -127,7 +127,7 @@ extension LiveQuery where Self == LiveList<GroupEntry> {
 }
 
 extension LiveQuery where Self == LiveList<QueuePageEntry> {
-    /// The first videos of a queue; see `VideoQueries.queue`.
+    /// The first page of a queue's videos; see `VideoQueries.queue`.
     public static func queue(
         _ queue: String = PlayQueue.defaultName, limit: Int = QueryLimits.pageCountDefault,
         projections: VideoProjections = .standard
@@ -143,7 +143,7 @@ extension LiveQuery where Self == LiveList<QueuePageEntry> {
 }
 
 extension LiveQuery where Self == LiveList<PlaybackEntry> {
-    /// The first videos in progress; see `VideoQueries.inProgress`.
+    /// The first page of videos in progress; see `VideoQueries.inProgress`.
     public static func inProgress(
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
     ) -> Self {
@@ -155,7 +155,7 @@ extension LiveQuery where Self == LiveList<PlaybackEntry> {
 }
 
 extension LiveQuery where Self == LiveList<SubmissionEntry> {
-    /// The first submitted videos that a remote lists; see `VideoQueries.submissions`.
+    /// The first page of submitted videos that a remote lists; see `VideoQueries.submissions`.
     public static func submissions(
         order: SubmissionOrder = .popular, limit: Int = QueryLimits.submissionsCountDefault,
         projections: VideoProjections = .standard

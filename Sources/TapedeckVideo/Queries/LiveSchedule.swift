@@ -52,7 +52,7 @@ extension LiveArrangement where Self == ArrangedList<ScheduleRow, ScheduleWeek.E
         _ scope: ScheduleScope, _ projections: VideoProjections,
         _ begin: @escaping @Sendable (UTCTime) -> EpisodesShown
     ) -> Self {
-        // Every episode that is on began at most two days ago.
+        // Every episode that is on now began at most two days ago.
         let source = ScheduleRows(scope, projections, daysBefore: 2, daysAhead: 2)
         return Self(of: source.rows, by: { String($0.id) }) { rows, _, now in
             var shown = begin(now)
@@ -70,9 +70,9 @@ extension LiveArrangement where Self == ArrangedList<ScheduleRow, DatedEpisode> 
     /// Throws `ModelError` with `.invalidTime` if `week` is not a date, or if its week ends after
     /// the year 9999.
     ///
-    /// - Parameter week: any day of the week, as `YYYY-MM-DD`; nil to follow the current week. In
-    ///   that case, the rows of 19 days are kept in memory, and are read again at the start of each
-    ///   UTC day.
+    /// - Parameter week: any day of the week, as `YYYY-MM-DD`; nil to follow the current week. For
+    ///   nil, the rows of 19 days are kept in memory, and are read again at the start of each UTC
+    ///   day.
     public static func schedule(
         week: String? = nil, scope: ScheduleScope, projections: VideoProjections = .standard
     ) throws -> Self {
@@ -107,7 +107,7 @@ extension LiveArrangement where Self == ArrangedList<ScheduleRow, DatedEpisode> 
 }
 
 extension ListedEpisode {
-    /// Returns the episodes in some rows that are not cancelled, in order of start time and id.
+    /// Returns the episodes in some rows, without cancelled ones, in order of start time and id.
     fileprivate static func listed(_ rows: [ScheduleRow]) -> [ListedEpisode] {
         var listings = DayListings()
         for case .listing(let day, let listing) in rows.map(\.kind) {

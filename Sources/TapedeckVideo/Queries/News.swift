@@ -30,7 +30,7 @@ public enum NewsRule: Sendable {
     /// another user, counts as a new comment.
     case everyShare
     /// The rule of the 2012 app: all shares of an unknown video count as one new video, each share
-    /// of a known video counts as a new comment, and comments do not count.
+    /// of a known video counts as a new comment, and comments are ignored.
     case of2012
 }
 
@@ -65,8 +65,8 @@ extension VideoQueries {
     ///   - mark: the log's head at the user's last check.
     ///   - log: the log from which the reader's projections are built.
     ///   - newest: the number of most recently shared broadcasts to consider, for apps that show
-    ///     only this number; nil for all broadcasts.
-    ///   - isShown: returns whether a video is shown in the list; other videos do not count.
+    ///     only this number of broadcasts; nil for all broadcasts.
+    ///   - isShown: returns whether a video is shown in the list; other videos are ignored.
     public func news(
         since mark: LogPosition, in log: EventLog, rule: NewsRule = .everyShare,
         newest: Int? = nil, isShown: (VideoKey) throws -> Bool = { _ in true }

@@ -44,7 +44,7 @@ public struct PlayabilityEntry: Codable, Hashable, Sendable {
     /// Whether the video can be played.
     public var state: PlayabilityState
     /// The reason why the video cannot be played or could not be checked; `remote` if users of a
-    /// remote reported that it cannot be played.
+    /// remote reported that the video cannot be played.
     @NullWhenNil public var reason: String?
     /// The time of the last check.
     @NullWhenNil public var checkedAt: UTCTime?
@@ -142,7 +142,7 @@ extension VideoQueries {
             videos: try rows.map { try checkedPlayability($0, at: now) }, next: next)
     }
 
-    /// Returns whether the video in a row of a table of checks can be played.
+    /// Converts a row of the checks to a video and whether it can be played.
     func checkedPlayability(_ row: Row, at now: UTCTime) throws -> PlayabilityEntry {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try Playability.State(reading: &reader)
@@ -169,7 +169,7 @@ extension VideoQueries {
         return PlayabilityPage(videos: found, next: nil)
     }
 
-    /// Returns whether the video in a row of the list of shared videos can be played.
+    /// Converts a row of the shared videos to a video and whether it can be played.
     func sharedPlayability(_ row: Row, at now: UTCTime) throws -> PlayabilityEntry {
         let tag = tag("video", in: row, after: 8)
         return PlayabilityEntry(

@@ -101,7 +101,7 @@ extension VideoQueries {
         return (try rows.map(askedQuestion), next)
     }
 
-    /// Returns the question for a row of the table of questions that no remote shows yet.
+    /// Converts a row to a question that no remote shows yet.
     func askedQuestion(_ row: Row) throws -> QuestionEntry {
         let (receiver, asked) = try StateReader.read(row.value) {
             (reader) throws(ModelError) in
@@ -119,7 +119,7 @@ extension VideoQueries {
             state: .asking)
     }
 
-    /// Returns the question for a row of the table of questions that a remote shows.
+    /// Converts a row to a question that a remote shows.
     func question(_ row: Row) throws -> QuestionEntry {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try QuestionList.State(reading: &reader)

@@ -22,8 +22,8 @@ package struct WatchLaterUnset: Hashable, Sendable {
         return writer.bytes
     }
 
-    /// Returns whether a video was last removed from the list by a viewing that crossed the
-    /// threshold with the given event.
+    /// Returns whether the given event was the last one to remove a video from the list, and is a
+    /// playback report rather than a toggle.
     package static func isUnset(
         _ video: Tag, by event: EventID, of watchLater: WatchLater, _ views: some ViewReader
     ) throws -> Bool {
@@ -211,7 +211,8 @@ package enum KnownOpening: Sendable {
     case counts
     /// Another report for the opening's time window has been sent, or may have been sent.
     case told
-    /// Another opening in the time window counts instead, and that opening has not been sent yet.
+    /// Another opening in the time window counts as the view, and that opening has not been sent
+    /// yet.
     case idle
 
     /// Reads an opening from the projections in `views`.

@@ -66,10 +66,11 @@ public struct ScheduleChanges: Codable, Hashable, Sendable {
 extension VideoQueries {
     /// Returns the changes in schedules after a log position.
     ///
-    /// This method compares the facts known at that position with the facts known at `head`. It
-    /// reports neither changes that were reverted nor older sightings that arrived late. It reads
-    /// the events in between, and all sightings of each episode and show that these events concern.
-    /// Throws the log's errors, and `ModelError` with `.usage` for an invalid limit.
+    /// This method compares the facts known at `mark` with the facts known at `head`. Changes that
+    /// were reverted and older sightings that arrived late are not reported. The method reads the
+    /// events between the two positions, and all sightings of each episode and show that these
+    /// events concern. Throws the log's errors, and `ModelError` with `.usage` for an invalid
+    /// limit.
     ///
     /// - Parameters:
     ///   - mark: the `head` of the previous result.

@@ -22,8 +22,8 @@ struct ScheduleHistory {
     /// Returns the episodes and shows that are affected by events after the first position, in log
     /// order.
     ///
-    /// If there are more than `limit`, the second position moves back to the position at which the
-    /// search stopped.
+    /// If there are more than `limit` episodes and shows, the second position moves back to the
+    /// position at which the search stopped.
     mutating func touched(limit: Int) throws -> (episodes: [Int64], shows: [Int64]) {
         var found = Touched()
         // An episode or a show usually has one event, so twice the limit per type is enough.

@@ -15,7 +15,7 @@ extension QueryLimits {
     public static let endingSoonSeconds = 900.0
     /// The maximum length of a listed episode, in hours; longer episodes are left out.
     static let episodeHoursMax: Int64 = 48
-    /// The number of days to look ahead for the next change; if there is none in that time, the
+    /// The number of days to look ahead for the next change; if nothing changes in that time, the
     /// query has to be repeated after that many days.
     static let changeAheadDays: Int64 = 7
 }
@@ -59,7 +59,7 @@ extension VideoQueries {
             episodes: shown.entries, nextChangeAt: shown.nextChangeAt.map(UTCTime.init))
     }
 
-    /// Returns whether no episode of any channel begins at or after a time.
+    /// Returns whether all episodes of all channels begin before a time.
     private func isLast(_ time: UTCTime) throws -> Bool {
         try reader.rows(
             of: projections.schedule, table: EpisodeSchedule.byStart,
@@ -90,7 +90,8 @@ struct EpisodesShown {
         window = windowSeconds.map { Int64($0 * 1_000) }
     }
 
-    /// Adds the next episode, and returns false if neither it nor any later episode matters.
+    /// Adds the next episode, and returns false if neither it nor any later episode can affect the
+    /// result.
     mutating func take(_ listed: ListedEpisode) -> Bool {
         // An episode that begins after the next change cannot cause an earlier change.
         if let nextChangeAt, nextChangeAt < listed.start { return false }

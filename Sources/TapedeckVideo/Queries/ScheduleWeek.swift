@@ -148,7 +148,7 @@ struct WeekZones {
 
     init(at now: UTCTime) { self.now = now }
 
-    /// The range of start times of the episodes that count, from one week before `now` to one week
+    /// The range of start times of the counted episodes, from one week before `now` to one week
     /// after it.
     var span: (lower: UTCTime, upper: UTCTime) {
         (now.adding(-WeekZones.week), now.adding(WeekZones.week))

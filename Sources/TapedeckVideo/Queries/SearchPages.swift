@@ -62,7 +62,7 @@ public struct SearchMatch: Codable, Hashable, Sendable {
 public enum SearchField: String, Codable, Sendable, CaseIterable {
     /// The title of a video.
     case title
-    /// The title of a video in another broadcast, included only if the search matched it.
+    /// A video's title in another broadcast, included only if the search matched this title.
     case otherTitle
     /// The name of a show or a user.
     case name
@@ -135,14 +135,15 @@ extension VideoQueries {
     /// }
     /// ```
     ///
-    /// All words must occur in the texts of one hit. Each must match a whole word, except the last,
-    /// which may match the beginning of a word. Case, accents and width are ignored. Words are runs
-    /// of letters and digits; in scripts without spaces, any part of a run matches.
+    /// All words must occur in the texts of one hit. Each word must match a whole word, except the
+    /// last, which may match the beginning of a word. Case, accents and width are ignored. Words
+    /// are runs of letters and digits; in scripts without spaces, any part of a run matches.
     ///
     /// Matches in titles, names and questions come first, then matches in sharers, owners and
-    /// authors, then in networks, then in comments. Among these, whole-word matches of the last
-    /// word come before prefix matches, and newer hits before older ones. If the words match
-    /// several fields, the lowest-ranked of these fields counts.
+    /// authors, then in networks, then in comments. Among matches in fields of the same rank,
+    /// whole-word matches of the last word come before prefix matches, and newer hits before older
+    /// ones. If the words match several fields, the lowest-ranked of these fields determines the
+    /// rank of the hit.
     ///
     /// A shared video is found by the titles of all its broadcasts. A video that was also submitted
     /// appears as a submission, too. Chats are not searched.

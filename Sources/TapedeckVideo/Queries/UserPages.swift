@@ -30,7 +30,7 @@ public struct UserEntry: Codable, Hashable, Sendable {
     @NullWhenNil public var followerCount: Int?
     /// The number of users whom this user follows; nil if the remote does not report it.
     @NullWhenNil public var followingCount: Int?
-    /// Whether this is the account's user.
+    /// Whether this user is the account's user.
     public var isOwn: Bool
     /// Whether the account's user follows this user.
     public var isFollowed: Bool
@@ -71,8 +71,8 @@ extension VideoQueries {
 
     /// Returns the id of the account's user, or nil if the user is unknown.
     ///
-    /// This is the user who is signed in. If the user is signed out, it is the user whose account
-    /// was used to read a remote. Costs one or two lookups.
+    /// The account's user is the user who is signed in or, if no user is signed in, the user whose
+    /// account was used to read a remote. Costs one or two lookups.
     public func ownUser() throws -> String? {
         try signedInAccount(at: Whale.system)?.account ?? ownProfiles(limit: 1).first?.user.user
     }

@@ -34,7 +34,7 @@ public enum QueryLimits {
     public static let commentsPerVideoMax = 100
     /// The maximum value of `newest` in `news`.
     public static let newsCountMax = 1_000
-    /// A page of duplicates ends once it holds this many broadcast ids.
+    /// A page of duplicates ends once it contains this many broadcast ids.
     public static let broadcastsPerPageMax = 100_000
 
     /// Throws `ModelError` with `.usage` if `limit` is not between 1 and `pageCountMax`.
@@ -76,8 +76,8 @@ extension VideoQueries {
             let (back, next) = try secondPage(limit - front.count, nil)
             return (front + back, next)
         }
-        // The page ends with the last row of the first list. Its cursor leads to the second list,
-        // unless the second list is empty.
+        // The page ends with the last row of the first list. The page's cursor leads to the second
+        // list, unless the second list is empty.
         let (more, _) = try secondPage(1, nil)
         guard !more.isEmpty else { return (front, nil) }
         return (front, PageCursor.text(first, PageCursor.end))

@@ -21,7 +21,7 @@ public struct VideoEntry: Codable, Hashable, Sendable {
     public var broadcasts: Int
     /// The first comments on the video, oldest first.
     public var comments: [CommentEntry]
-    /// The total number of comments; each broadcast counts as one.
+    /// The total number of comments; each broadcast counts as one comment.
     public var commentCount: Int
     /// The time at which the video was last shared.
     @NullWhenNil public var newestAt: UTCTime?
@@ -111,8 +111,8 @@ extension VideoQueries {
     /// Returns the texts of broadcasts, comments from remotes, and comments posted here, in order
     /// of time.
     ///
-    /// These texts and comments are stored in three lists, sorted by time and id. Comments without
-    /// a known time come first.
+    /// The texts of broadcasts and the two kinds of comments are stored in three lists, each sorted
+    /// by time and id. Comments without a known time come first.
     ///
     /// - Parameter after: the place after which to start, which is an item's name without its
     ///   list's letter; nil to start at the front.

@@ -18,7 +18,7 @@ package struct ZoneCache {
 
     /// Returns the start of a day in a time zone, in milliseconds since 1970.
     ///
-    /// If the clocks skip midnight, this is the first moment after the skipped period.
+    /// If the clocks skip midnight, the day starts at the first moment after the skipped period.
     package mutating func start(of day: CalendarDay, _ zone: String?) -> Int64 {
         // The search works in minutes, because offsets are whole minutes.
         var before = day.startMilliseconds / 60_000 - 15 * 60

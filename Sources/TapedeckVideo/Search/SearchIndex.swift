@@ -18,8 +18,8 @@ public import TapedeckProjections
 ///
 /// The **place** of a thing consists of its time, latest first, and its name. Matches of one term
 /// in fields of one weight are therefore adjacent and in result order, and so are matches of a
-/// short beginning that many terms share. The first page of results reads no other rows. Comments
-/// have no table of beginnings, because there may be very many of them and they come last in the
+/// short prefix that many terms share. The first page of results reads no other rows. Comments have
+/// no table of beginnings, because there may be very many of them and they come last in the
 /// results.
 public struct SearchIndex<Base: Projection>: Projection {
     /// The state of `Base`.
@@ -128,7 +128,7 @@ private struct SearchFronts {
     private var ranges: [Range<Int>] = []
 
     init() {
-        // Enough for a short text.
+        // This capacity is enough for a short text.
         bytes.reserveCapacity(128)
         ranges.reserveCapacity(12)
     }

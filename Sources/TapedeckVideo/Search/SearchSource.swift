@@ -3,7 +3,7 @@ internal import TapedeckProjections
 
 /// The things of one kind in one index, as read by a search.
 final class SearchSource {
-    /// The number of the source; among things at the same place, those from the source with the
+    /// The number of the source; among things at the same place, things from the source with the
     /// lowest number come first.
     let number: UInt8
     let kind: SearchHit.Kind
@@ -32,8 +32,8 @@ final class SearchSource {
         self.things = things
     }
 
-    /// Returns the key and, for a comment, the item of the thing at a place; nil if the place is
-    /// invalid.
+    /// Returns the key of the thing at a place and, for a comment, the name of the comment's item;
+    /// nil if the place is invalid.
     func part(at place: SearchPlace) -> (key: Tag, item: [UInt8]?)? {
         guard let name = place.name else { return nil }
         let key = Tag(unchecked: index.tagKind + "/" + name)

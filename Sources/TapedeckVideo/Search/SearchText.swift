@@ -14,8 +14,8 @@ internal import Foundation
 /// 3. Conversion to uppercase and then to lowercase, which turns `ß` into `ss`: `Straße` and
 /// `STRASSE` become equal.
 ///
-/// **Words** are runs of letters, digits and vowel signs; all other characters separate words.
-/// Scripts written without spaces have no such words, so a search finds any part of a run of their
+/// **Words** are runs of letters, digits and vowel signs; all other characters separate words. Some
+/// scripts are written without spaces between words, so a search finds any part of a run of their
 /// letters (`terms`).
 ///
 /// The rows of an index depend on this folding, so it must be the same on every system. The
@@ -36,8 +36,8 @@ struct SearchText {
 
     /// The Unicode version on which folding is based; newer versions must not change folded text.
     private static let unicodeVersion = (major: 15, minor: 0)
-    /// The maximum number of letters that the index stores of a word; matches found in the index
-    /// are then compared in full.
+    /// The maximum number of a word's letters that the index stores; matches found in the index are
+    /// then compared in full.
     static let lettersPerTermMax = 24
 
     init(_ text: String) {
@@ -226,8 +226,8 @@ struct SearchText {
 
     /// Returns whether a letter belongs to a script written without spaces.
     ///
-    /// Such letters are the ideographs and the letters in the blocks for Thai, Lao, Myanmar, Khmer
-    /// and Japanese; Unicode never moves a block.
+    /// The letters of scripts without spaces are the ideographs and the letters in the blocks for
+    /// Thai, Lao, Myanmar, Khmer and Japanese; Unicode never moves a block.
     private static func isUnspaced(_ letter: Unicode.Scalar) -> Bool {
         switch letter.value {
         case 0x0E00...0x0EFF, 0x1000...0x109F, 0x1780...0x17FF, 0x3000...0x30FF, 0x31F0...0x31FF:

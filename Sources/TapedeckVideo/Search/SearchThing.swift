@@ -26,10 +26,10 @@ struct SearchThing {
     var at: Int64?
     let place: SearchPlace
     let texts: [Text]
-    /// The broadcast that a comment was shared with.
+    /// The broadcast with which a comment was shared.
     var broadcast: [UInt8]?
-    /// The minimum weight of a match's rank; a match only in weightier fields, which have smaller
-    /// weights, does not count.
+    /// The minimum weight of a match's rank; a match that occurs only in fields with smaller
+    /// weights is ignored.
     var weightMin: UInt8 = 0
 }
 
@@ -84,8 +84,8 @@ struct SearchPlace: Equatable {
 }
 
 extension SearchIndex<SharedVideos> {
-    /// Indexes videos by their sharer and the titles of all their broadcasts, and the comments on
-    /// them.
+    /// Indexes the comments on videos, and the videos by their sharer and by the titles of all
+    /// their broadcasts.
     static func videos(_ base: VideoList) -> SearchIndex {
         SearchIndex(SharedVideos(base), version: 2, [.video, .comment]) { state, key in
             let video = state.video

@@ -118,8 +118,8 @@ extension SearchText {
         }
     }
 
-    /// Returns the ranges in `bytes` that match a word; of a longer word, only the beginning
-    /// matches.
+    /// Returns the ranges in `bytes` that match a word; if a longer word begins with it, the range
+    /// covers only that beginning.
     func places(of word: SearchWords.Word) -> [Range<Int>] {
         var places: [Range<Int>] = []
         for held in words where held.isUnspaced == word.isUnspaced {

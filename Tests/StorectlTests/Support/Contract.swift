@@ -13,7 +13,7 @@ struct Contract {
 
     let commands: [Command]
     let failure: Shape
-    /// The shape of the report of `explain` for a key.
+    /// The shape of the report that `explain` prints for a key.
     let explainedKey: Shape
     /// The shape of the state that `watch` prints with the entries of a list.
     let liveState: Shape
@@ -169,7 +169,8 @@ indirect enum Shape {
         }
     }
 
-    /// Returns the lists that are empty in a document, so that their entries were not compared.
+    /// Returns the lists that are empty in a document and whose entries were therefore not
+    /// compared.
     func emptyLists(in document: OrderedJSON, at path: String = "$") -> [String] {
         switch (self, document) {
         case (.list(let shape), .list(let values)):

@@ -23,7 +23,8 @@ final class FaultProxy: Sendable {
         case cutAnswer(bytes: Int)
         /// The connection is closed normally after the given number of response bytes.
         case truncateAnswer(bytes: Int)
-        /// The connection is accepted, forwards nothing for the given time, and is then reset.
+        /// The proxy accepts the connection, forwards nothing for the given time, and then resets
+        /// it.
         case halfOpen(milliseconds: Int)
         /// The connection is reset at once, and so are all other connections during the given time.
         case refuse(milliseconds: Int)
@@ -98,7 +99,7 @@ final class FaultProxy: Sendable {
     }
 
     private static func drawn(_ random: inout SeededGenerator) -> Fault {
-        // Within the first header, a small message, or a page.
+        // The connection is cut within the first header, a small message, or a page.
         let bytes = random.below([64, 1_500, 20_000][random.below(3)])
         let milliseconds = 1 + random.below(400)
         switch random.below(8) {

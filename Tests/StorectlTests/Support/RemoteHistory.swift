@@ -14,8 +14,8 @@ import Testing
 /// 4. The likes and marks on the remote match the last intents.
 /// 5. The remote received no invalid request.
 ///
-/// The fourth rule requires that the remote knows which toggle is the last. A video is therefore
-/// not toggled again
+/// The fourth rule requires that the remote knows which toggle is the last one. A video is
+/// therefore not toggled again
 ///
 /// - while another device has not delivered its toggle, because the last toggle to arrive wins;
 /// - within two seconds, because Shelby's times have a resolution of one second;
@@ -79,7 +79,7 @@ struct RemoteHistory {
         for _ in 0..<1 + random.below(3) {
             let (kind, place, isRepeated) = (random.below(4), random.next(), random.oneIn(4))
             let type = kind == 0 ? "LikeToggled" : "WatchLaterToggled"
-            // The number of videos is small, so that some are toggled back.
+            // The number of videos is small, so that some toggles are reversed.
             let videos = (kind == 0 ? liked : marked).prefix(4)
             let video = videos[Int(place % UInt64(videos.count))]
             if kind < 2, try canToggle(type, video, on: device) {

@@ -12,7 +12,7 @@ enum Samples {
             #"{"video":"vimeo:1","destinations":["email"],"to":"ada@example.org"}"#),
     ].joined()
 
-    /// A network schedule with one episode; `updated` is the version of its show.
+    /// A network schedule with one episode; `updated` is the version of the episode's show.
     static func schedule(updated: Int = 1_562_678_812, name: String = "Pilot") -> String {
         """
         [{"id":10,"url":"https://www.tvmaze.com/episodes/10","name":"\(name)","season":1,\

@@ -10,7 +10,8 @@ final class ShelbyProcess: SimulatorProcess {
         let broadcast: String
     }
 
-    /// The token and the token secret of the sample account, which may occur only in the login.
+    /// The token and the token secret of the sample account, which may occur only in the login
+    /// file.
     var secrets: [String] { ["token", "tokenSecret"].compactMap { document[$0]?.text } }
     /// The path of a file with the secrets, for `login`.
     var tokenFile: String { storectl.directory.path + "/token" }

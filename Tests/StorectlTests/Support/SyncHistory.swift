@@ -3,8 +3,8 @@ import Testing
 
 /// The acknowledged events, and the check that every store has them.
 ///
-/// Every event is a comment with a unique text. When `append` prints the ids of events, they count
-/// as acknowledged and are added to the history. `check` compares the history with stores that have
+/// Every event is a comment with a unique text. Events whose ids `append` has printed are
+/// acknowledged, and are added to the history. `check` compares the history with stores that have
 /// synced:
 ///
 /// 1. Every store has every acknowledged event exactly once, in the log and in its lists.
@@ -53,7 +53,7 @@ struct SyncHistory {
         return texts
     }
 
-    /// Removes events of which no copy is left from the history.
+    /// Removes from the history the events of which no copy is left.
     mutating func forget(_ texts: [String]) {
         for text in texts { acknowledged[text] = nil }
     }
@@ -65,7 +65,7 @@ struct SyncHistory {
             .map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
     }
 
-    /// Returns the texts in a store's lists, without events that no list includes.
+    /// Returns the texts that a store's lists show; an event that no list shows is not included.
     static func shown(_ store: Storectl) throws -> [String] {
         struct Page: Decodable {
             struct Comment: Decodable { let text: String }
@@ -89,8 +89,8 @@ struct SyncHistory {
 
     /// Checks stores that have synced.
     ///
-    /// - Parameter isForked: Whether two histories of one origin have met. The logs then also
-    ///   contain the events that lost their ids, in addition to the copies with new ids.
+    /// - Parameter isForked: Whether two histories of one origin have met. If two histories have
+    ///   met, the logs contain both the events that lost their ids and the copies with new ids.
     func check(_ stores: [Storectl], isForked: Bool = false) throws {
         var firstContents: [String]?
         var firstDigests: [OrderedJSON]?

@@ -126,7 +126,8 @@ final class SyncRounds {
     }
 
     private func append(_ index: Int) throws {
-        // Usually a few events, sometimes so many that the network fails while they are sent.
+        // Usually append a few events, and sometimes so many that the network fails while they are
+        // sent.
         let count = random.oneIn(12) ? 700 : 1 + random.below(40)
         note("store \(index) gets \(count) events")
         try history.append(count, to: stores[index])
@@ -203,7 +204,8 @@ final class SyncRounds {
 
     // MARK: - Ends
 
-    /// Checks that a sync that was not killed succeeded or could not reach the other side.
+    /// Checks that a sync succeeded or could not reach the other side; the sync must not have been
+    /// killed.
     private func check(_ run: Storectl.Run, _ sync: Sync) throws {
         let last = run.stdout.split(separator: "\n").last.map(String.init) ?? ""
         switch run.exit {

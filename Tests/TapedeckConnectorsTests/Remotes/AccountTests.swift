@@ -12,7 +12,7 @@ import Testing
         StoreRemotes(device.store.log, device.store.projections)
     }
 
-    /// Returns a live session that was driven until it is idle.
+    /// Drives a live session until it is idle, and returns it.
     private func idle(_ device: RemoteDevice) throws -> RemoteSession {
         var session = try #require(try device.session(isLive: true))
         var step = try session.begin()

@@ -75,7 +75,7 @@ import Testing
             try Self.wantAll(desk)
             try desk.settle(40)
             try Self.check(desk, "TAPEDECK_SEED=\(seed)")
-            // Everything else is read once there are no more faults.
+            // As soon as there are no more faults, everything else is read.
             desk.world.simulator.adversary = .none
             for _ in 0..<2 {
                 desk.world.clock.advance(by: .seconds(60))
@@ -89,7 +89,8 @@ import Testing
                     "TAPEDECK_SEED=\(seed)")
                 for video in world.videos {
                     let entry = shown.first { $0.key == "youtube:\(video.id)" }
-                    // A lost view counts as the user's own until the list's count rises.
+                    // A lost view is counted as one of the user's own views until the list's count
+                    // rises.
                     let own = entry?.ownViews ?? 0
                     #expect(
                         (entry?.views ?? 0) - own == video.viewer && own <= 1,

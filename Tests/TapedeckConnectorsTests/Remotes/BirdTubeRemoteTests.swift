@@ -273,7 +273,8 @@ import Testing
 
     @Test func existingVideosSucceedAndInvalidOnesAreRefused() throws {
         let desk = try BirdTubeDesk()
-        // Another user submits the video after the reading and before the delivery.
+        // Another user submits the video after this device has read the list and before it delivers
+        // its own submission.
         desk.world.weather = { [world = desk.world] request in
             guard request.path == "/video/register",
                 var birdTube = world.simulator as? BirdTubeSimulator,
@@ -332,7 +333,7 @@ import Testing
         try desk.settle()
         desk.world.clock.advance(by: .seconds(60))
         try desk.open(viewing: "1", hours: -10)
-        // The same viewing, recorded by two devices.
+        // Two devices have recorded the same viewing.
         try desk.open(viewing: "2", hours: -1)
         try desk.settle()
         desk.world.clock.advance(by: .seconds(60))

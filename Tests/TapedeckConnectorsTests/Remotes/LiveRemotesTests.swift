@@ -36,7 +36,7 @@ import Testing
         #expect(failure.message.contains("503 for now") && failure.key == nil)
         #expect(update.state.retryAt == Int64(wait.until) && failure.retryAt == Int64(wait.until))
         #expect(try videos.look() == nil, "no remote provides videos")
-        // After that time, the time of the next retry is unknown.
+        // Once the retry is due, the time of the next retry is unknown.
         desk.world.clock.set(milliseconds: wait.until)
         #expect(try users.look()?.state.failures.map(\.retryAt) == [nil])
         try desk.device.sync()

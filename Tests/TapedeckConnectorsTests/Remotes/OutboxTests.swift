@@ -50,7 +50,7 @@ import Testing
 
     /// Clocks differ and receipts arrive one by one, so a confirmation may be ordered before its
     /// intent.
-    @Test func outcomesOrderedBeforeTheirIntentCount() throws {
+    @Test func outcomesOrderedBeforeTheirIntentAreApplied() throws {
         var script = Script()
         try script.comment("hello", on: "youtube:one", at: 5)
         let comment = try #require(script.events.last).id

@@ -65,7 +65,7 @@ import Testing
         #expect(try desk.texts() == ["nice", "later"])
     }
 
-    /// A live session notices changes of the network state.
+    /// A live session notices changes to the network state.
     @Test func liveSessionFollowsNetworkChanges() throws {
         try NetworkState.offline.set(in: log)
         var session = try #require(try desk.device.session(isLive: true))

@@ -13,7 +13,7 @@ import Testing
         // `world` needs no lock: the engine sends one request at a time, and the test reads it
         // after the engine has ended.
         let isHanging = Atomic(false)
-        /// Whether cancelled requests count as never sent.
+        /// Whether cancelled requests are treated as never sent.
         private let isUnsent: Bool
         /// If set, responds to all requests except shares.
         private let world: RemoteWorld?
@@ -95,8 +95,8 @@ import Testing
 
     /// The next sync sends a request that was never sent.
     ///
-    /// If the request may have arrived, the sync looks for its effect, or its outcome stays
-    /// unknown.
+    /// If the request may have arrived, the sync looks up the effect of the request; if the effect
+    /// cannot be looked up, the outcome stays unknown.
     @Test(arguments: [true, false])
     func interruptedDeliveriesAreQueuedAgainOnlyIfUnsent(isUnsent: Bool) async throws {
         let device = try RemoteStopTests.device()

@@ -26,7 +26,7 @@ import Testing
 
     /// Whatever the phone has recorded before it fails, the tablet reads the rest of the feed.
     @Test(arguments: 2...6)
-    func aTabletReadsThePagesThePhoneCouldNot(request: Int) throws {
+    func aTabletReadsThePagesThatThePhoneCouldNotRead(request: Int) throws {
         let rig = ShelbyV1Rig()
         try rig.share(170)
         rig.world.clock.advance(by: .seconds(86_400))
@@ -37,7 +37,7 @@ import Testing
         let found = Set(try tablet.recorded(BroadcastReceived.self).map(\.broadcast))
         let missing = try rig.shown().filter { !found.contains($0.id) }
         #expect(missing.isEmpty, "\(missing.count) are missing")
-        // The phone need not read again what the tablet has read.
+        // The phone does not need to read the pages that the tablet has already read.
         try exchange(phone, tablet)
         let count = try requests(rig.world) { try phone.sync() }
         #expect(count <= 3, "one page of each feed, and perhaps a login")
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: 4...10)
-    func aTabletReadsTheCommentsThePhoneCouldNot(request: Int) throws {
+    func aTabletReadsTheCommentsThatThePhoneCouldNotRead(request: Int) throws {
         let desk = try WhaleDesk()
         let tablet = try RemoteDevice(desk.world, "whale", WhaleDesk.secrets, seed: 2)
         try desk.device.sync(crashing: .before(request))
@@ -65,7 +65,7 @@ import Testing
         #expect(!asked.contains { $0.hasSuffix("/comments") || $0.hasSuffix("/likes") })
     }
 
-    @Test func aSecondDeviceReadsNoCastAgain() throws {
+    @Test func aSecondDeviceDoesNotReadCastsAgain() throws {
         let made = try TVmazeDesk.shows(3, on: "2019-07-10", at: "2019-07-11T00:00:00Z")
         let desk = try TVmazeDesk(at: "2019-07-10T12:00:00Z", made)
         let tablet = try RemoteDevice(desk.world, "tvmaze", seed: 2)
@@ -74,14 +74,14 @@ import Testing
         let count = desk.world.requests.count
         try tablet.sync()
         #expect(!desk.asked(from: count).contains { $0.hasPrefix("cast") })
-        // A refresh reads even what has not changed.
+        // A refresh also reads pages that have not changed.
         let refreshed = desk.world.requests.count
         try tablet.sync(refreshesAll: true)
         let casts = desk.asked(from: refreshed).filter { $0.hasPrefix("cast") }
         #expect(casts == ["cast 1", "cast 2", "cast 3"])
     }
 
-    @Test func aReadingIsRecordedOnce() throws {
+    @Test func aReadOfAFeedIsRecordedOnce() throws {
         let desk = try WhaleDesk()
         try desk.device.sync()
         let read = try desk.device.recorded(FeedRead.self)

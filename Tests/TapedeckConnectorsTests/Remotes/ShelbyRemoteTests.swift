@@ -195,7 +195,8 @@ import Testing
         #expect(world.simulator.effects.count == 2)
     }
 
-    /// One device clears a mark that another device, which was offline, delivers afterwards.
+    /// A device that was offline delivers a mark to the remote after another device has cleared the
+    /// mark.
     @Test func markDeliveredAfterItWasClearedIsClearedAgain() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
@@ -228,7 +229,8 @@ import Testing
         #expect(try device.outbox().isEmpty)
     }
 
-    /// Another device reverts the like after it was read, so the intent must be delivered.
+    /// Another device reverts the like after this device has read it, so the intent must be
+    /// delivered.
     @Test(arguments: [true, false])
     func stateReadBeforeAnIntentDoesNotConfirmIt(_ isOn: Bool) throws {
         let world = ShelbyRemoteTests.world()
@@ -336,7 +338,7 @@ import Testing
     }
 
     /// A live session with an expired token waits for a new login and sends no requests until then.
-    @Test func liveSessionUsesALoginThatIsWrittenMeanwhile() throws {
+    @Test func liveSessionUsesALoginWrittenWhileItRuns() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(
             world, "shelby", RemoteSecrets(token: "ended", tokenSecret: "ended"))

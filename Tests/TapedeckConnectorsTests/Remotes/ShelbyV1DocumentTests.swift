@@ -127,7 +127,7 @@ struct ShelbyV1DocumentTests {
         #expect(comment.createdAt.seconds == 0x4f00_0001)
     }
 
-    @Test func unreadablePartsAreRefusedAlone() throws {
+    @Test func onlyTheUnreadablePartsAreRefused() throws {
         let id = ShelbyV1DocumentTests.id
         let wordless = ShelbyV1DocumentTests.frame("", video: #"{"provider_name":""}"#)
         let rows = [

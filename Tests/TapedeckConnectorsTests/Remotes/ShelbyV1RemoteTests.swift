@@ -50,10 +50,10 @@ import Testing
         let comments = try device.recorded(CommentObserved.self)
         #expect(comments.map(\.comment).sorted() == messages.map { "shelby:" + $0.id }.sorted())
         #expect(broadcasts.allSatisfy { $0.hasCreatedAt && $0.hasLiked && !$0.liked })
-        // One login, five pages of the dashboard and one page of the roll.
+        // The requests are one login, five pages of the dashboard and one page of the roll.
         #expect(rig.world.requests.count == 7)
-        // Rows may have appeared below rows that were less than two hours old, so these are read
-        // once more.
+        // Rows that were less than two hours old are read once more, because other rows may have
+        // appeared below them.
         rig.world.clock.advance(by: .seconds(86_400))
         let again = try #require(try device.sync())
         #expect(again.pulled == 0)

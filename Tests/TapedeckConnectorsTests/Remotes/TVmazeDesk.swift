@@ -24,8 +24,8 @@ struct TVmazeDesk {
         self.parts = parts.isEmpty ? ["US"] : parts
     }
 
-    /// Returns a world of `count` shows on one network in New York, each with one episode on a day
-    /// at 20:00.
+    /// Returns a world of `count` shows on one network in New York, each with one episode at 20:00
+    /// on the given day.
     static func shows(_ count: Int, on day: String, at start: String) throws -> TVmazeWorld {
         var world = TVmazeWorld()
         let us = TVmazeWorld.Country(

@@ -172,7 +172,7 @@ import Testing
         #expect(asked.prefix(7) == Self.days.map { "US \($0)" }[...])
         // Casts are read again, too, although their shows have not changed.
         #expect(asked.count > 7 && asked.dropFirst(7).allSatisfy { $0.hasPrefix("cast") })
-        // The new pages are fresh again.
+        // The pages that were just read are fresh again.
         #expect(try desk.device.sync()?.fresh == 7)
     }
 

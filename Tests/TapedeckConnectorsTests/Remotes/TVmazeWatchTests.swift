@@ -48,7 +48,7 @@ import Testing
             step = try session.woken()
         }
 
-        /// Returns the subjects of the requests that follow when the session is woken at a time.
+        /// Wakes the session at a time and returns the subjects of the requests that follow.
         func asks(at time: UInt64) throws -> [String] {
             let first = desk.world.requests.count
             try wake(at: time)
@@ -102,7 +102,7 @@ import Testing
         ("US", "2019-03-11T03:59:59Z", "2019-03-04", "2019-03-10", "2019-03-11T04:00:00Z"),
         ("US", "2019-11-04T04:30:00Z", "2019-10-28", "2019-11-03", "2019-11-04T05:00:00Z"),
         ("GB", "2019-10-27T12:00:00Z", "2019-10-21", "2019-10-27", "2019-10-28T00:00:00Z"),
-        // In Beirut, this Sunday has no midnight.
+        // In Beirut, Sunday 2019-03-31 has no midnight.
         ("LB", "2019-03-30T12:00:00Z", "2019-03-25", "2019-03-31", "2019-03-30T22:00:00Z"),
         ("LB", "2019-03-31T12:00:00Z", "2019-03-25", "2019-03-31", "2019-03-31T21:00:00Z"),
         ("NZ", "2019-07-07T11:59:59Z", "2019-07-01", "2019-07-07", "2019-07-07T12:00:00Z"),
@@ -120,7 +120,7 @@ import Testing
         #expect(connector.turn(after: now) == (try midnight(turn)))
     }
 
-    @Test func timesBeyondTheCalendarReadNothing() throws {
+    @Test func nothingIsReadAtTimesBeyondTheCalendar() throws {
         let connector = try #require(Connectors.named("tvmaze"))
         for now in [UInt64.max, 253_402_300_800_000] {
             #expect(connector.feeds(.anonymous, now: now).isEmpty)
@@ -129,7 +129,7 @@ import Testing
         #expect(connector.feeds(.anonymous, now: 0).first?.place == "1969-12-29")
     }
 
-    /// This machine knows the time zones of these countries.
+    /// The machine must know the time zones of the countries that this test uses.
     @Test func countriesHaveTheirTimeZones() throws {
         for code in ["US", "GB", "DE", "BR", "UA", "GL", "KI", "UZ", "CD"] {
             let connector = try #require(Connectors.named("tvmaze", parts: [code]))
@@ -142,7 +142,7 @@ import Testing
 
     // MARK: - Failures
 
-    @Test func failingDaysAreTriedAgainAlone() throws {
+    @Test func onlyFailingDaysAreTriedAgain() throws {
         let desk = try TVmazeDesk(at: "2019-07-09T16:00:00Z")
         desk.world.weather = { request in
             guard request.query.contains(where: { $0.value == "2019-07-10" }) else { return nil }
@@ -206,7 +206,7 @@ import Testing
         #expect(asked.count { $0 == "US 2019-07-14" } >= 5)
     }
 
-    @Test func pausesGrowWithoutFreshness() throws {
+    @Test func pausesGrowIfPagesAreNeverFresh() throws {
         let desk = try TVmazeDesk(at: "2019-07-09T16:00:00Z")
         try desk.change { $0.maxAgeSeconds = nil }
         let watch = try Watch(desk)

@@ -79,7 +79,7 @@ import Testing
             let left = try desk.device.outbox()
             #expect(left.isEmpty, "TAPEDECK_SEED=\(seed): \(left.map(\.state))")
             #expect(desk.world.simulator.violations.isEmpty, "TAPEDECK_SEED=\(seed)")
-            // Everything else is read once there are no more faults.
+            // As soon as there are no more faults, everything else is read.
             desk.world.simulator.adversary = .none
             desk.world.clock.advance(by: .seconds(60))
             try desk.device.sync()

@@ -29,7 +29,7 @@ import Testing
                 #expect(shown.map(\.id) == comments.map(\.id).sorted().map { "whale:\($0)" })
                 #expect(shown.map(\.text) == comments.sorted { $0.id < $1.id }.map(\.content))
                 let likers = try queries.likers(of: answer.id, limit: 500)
-                // Each user is listed once, by the first like.
+                // Each user is listed once, in the order of the users' first likes.
                 var users: [String] = []
                 for like in likes.sorted(by: { $0.id < $1.id })
                 where !users.contains(String(like.user)) { users.append(String(like.user)) }
@@ -170,8 +170,8 @@ import Testing
 
     @Test func existingLikesAreNotRepeated() throws {
         let desk = try WhaleDesk()
-        // Another of the user's clients likes the answer after the reading; the device checks for
-        // the like before it delivers its own.
+        // Another client of the user likes the answer after this device has read it. This device
+        // checks for the like before it delivers its own like.
         desk.world.weather = { [world = desk.world] request in
             guard request.method == "GET", request.path.hasSuffix("/3/likes"),
                 var whale = world.simulator as? WhaleSimulator, whale.world.likes.count == 1
@@ -203,7 +203,7 @@ import Testing
         #expect(report.refused.map(\.code) == [.notFound])
     }
 
-    @Test func refusedFollowsStillCountLocally() throws {
+    @Test func refusedFollowsStillApplyLocally() throws {
         let desk = try WhaleDesk()
         try desk.device.sync()
         let event = try desk.device.append(
@@ -331,7 +331,7 @@ import Testing
     // MARK: - Tokens
 
     @Test(arguments: [true, false])
-    func expiredTokenCostsOnlyOneLogin(isToldBefore: Bool) throws {
+    func expiredTokenRequiresOnlyOneLogin(isToldBefore: Bool) throws {
         let desk = try WhaleDesk()
         try desk.device.sync()
         try desk.comment("after a month")

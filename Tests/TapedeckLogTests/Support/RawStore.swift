@@ -78,7 +78,8 @@ struct ForgedExport {
 }
 
 extension EventEnvelope {
-    /// The bytes that `CanonicalEvent` returns, with stamps treated as not given.
+    /// The bytes that `CanonicalEvent` returns for this event if it was proposed without an
+    /// explicit time.
     var canonicalBytes: [UInt8] {
         var canonical = CanonicalEvent()
         let event = ProposedEvent(

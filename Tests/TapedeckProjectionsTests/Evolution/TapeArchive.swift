@@ -4,7 +4,7 @@ import TapedeckProjections
 // An archive of tapes, as three generations of one program know it. The length of a tape was first
 // recorded in minutes, then in seconds; then tapes got a format and could be split.
 
-/// The recording of a tape; each generation has a type of its own for it.
+/// The recording of a tape; each generation of the program has its own type for this event.
 protocol TapeRecording: Event {
     var tape: String { get }
     var seconds: UInt64 { get }
@@ -89,7 +89,8 @@ struct TapeSplit: Event {
     func payload() -> [UInt8] { Fields.write([tape]) }
 }
 
-/// The tapes as one generation of the program knows them; reads events both in place and as types.
+/// The tapes as one generation of the program knows them; the fold reads events both in place and
+/// as decoded types.
 struct Tapes<Recording: TapeRecording>: Projection {
     struct State: ProjectionState, Hashable {
         var seconds: UInt64 = 0
@@ -133,7 +134,7 @@ struct Tapes<Recording: TapeRecording>: Projection {
     }
 }
 
-/// Like `Tapes` of the second program, but by the name of the type alone.
+/// Like `Tapes` of the second program, but declares its events only by name.
 struct NamedTapes: Projection {
     typealias State = Tapes<TapeInSeconds>.State
 

@@ -85,7 +85,7 @@ struct ReaderHistory: Projection {
     }
 }
 
-/// Events with two tags of the projection's kind count for both keys.
+/// Folds an event that has two tags of the projection's kind into both keys.
 struct ShelfHistory: Projection {
     let name = "shelf-history"
     let version = 1

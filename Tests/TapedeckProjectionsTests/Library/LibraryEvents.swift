@@ -26,7 +26,7 @@ struct BookReceived: Event, Hashable {
     var shelf: String
     var version: UInt64 = 0
     var observedAt: Int64?
-    /// A volatile field: in the payload, but not part of the content.
+    /// A volatile field, which is in the payload but is not part of the content.
     var weight: UInt64 = 0
 
     var tags: [Tag] { get throws { [try Tag("book", isbn), try Tag("shelf", shelf)] } }

@@ -6,7 +6,7 @@ struct PoisonError: Error, CustomStringConvertible {
     let description: String
 }
 
-/// Refuses notes that contain a certain word, under the canonical law.
+/// A fold under the canonical law that refuses notes that contain `word`.
 struct PoisonedNotes: Projection {
     let name = "poisoned"
     let version = 1
@@ -18,7 +18,7 @@ struct PoisonedNotes: Projection {
 
     func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<ChainState>) throws {
         let text = try event.decode(NoteAdded.self).text
-        // A partial fold must leave no trace either.
+        // The changes of a partial fold must leave no trace.
         key.state.add(event)
         if text.contains(PoisonedNotes.word) { throw PoisonError(description: "\(text) is poison") }
         key.state.last = text

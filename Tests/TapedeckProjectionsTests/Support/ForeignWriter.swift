@@ -4,7 +4,7 @@ import TapedeckModel
 @testable import TapedeckLog
 
 extension EventLog {
-    /// Records events of other origins in one commit, as an import or a pull does.
+    /// Records events from other origins in one commit, as an import or a pull does.
     func record(_ events: [HistoryEvent]) throws {
         guard !events.isEmpty else { return }
         var last: [OriginID: Int] = [:]

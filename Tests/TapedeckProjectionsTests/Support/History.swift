@@ -17,8 +17,8 @@ struct History {
 
     var count: Int { origins.reduce(0) { $0 + $1.count } }
 
-    /// Turns reissued events into ordinary events, because whether a reissue counts depends on
-    /// other events, regardless of their positions and times.
+    /// Turns reissued events into ordinary events, because other events determine whether a reissue
+    /// is valid, regardless of their positions and times.
     mutating func dropReissues() {
         for place in origins.indices {
             for index in origins[place].indices { origins[place][index].reissuedFrom = nil }
@@ -111,7 +111,7 @@ struct HistoryGenerator {
                 tags: [try Tag("book", isbn), try Tag("card", reader)], payload: [1, 2, 3])
         }
         if random.chance(2) { proposal.encoding = .sealed }
-        // The same entity, named twice.
+        // Sometimes an event names the same entity twice.
         if random.chance(3), let first = proposal.tags.first { proposal.tags.append(first) }
         return proposal
     }

@@ -14,8 +14,8 @@ struct OrderCheck {
     let history: History
     let seed: Seed
 
-    /// Returns the differences from the reference in the first of `rounds` runs that has any
-    /// differences; empty if there are none.
+    /// Runs up to `rounds` times, and returns the differences from the reference in the first run
+    /// that differs; empty if no run differs.
     func differences(rounds: Int) throws -> [String] {
         let expected = try reference()
         for round in 1...rounds {
@@ -39,7 +39,7 @@ struct OrderCheck {
     }
 
     private static func names(_ frozen: [FrozenKey]) -> Set<String> {
-        // The position belongs to this store, and other stores have others.
+        // Positions are not compared, because each store assigns its own positions.
         Set(frozen.map { "\($0.projection) \($0.key) \($0.event) \($0.reason)" })
     }
 

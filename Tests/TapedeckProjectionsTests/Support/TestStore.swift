@@ -6,7 +6,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// A store in a temporary directory, which is removed together with it.
+/// A test store; the temporary directory of the store is removed when the object is released.
 final class TestStore {
     let directory: String
     private(set) var log: EventLog
@@ -14,7 +14,7 @@ final class TestStore {
     private let projections: [any Projection]
 
     /// - Parameter isLive: Whether the projections exist from the beginning, so that all events are
-    ///   folded into live tables; otherwise, the first read builds the tables.
+    ///   folded into live tables, instead of being built by the first read.
     init(
         _ projections: [any Projection] = LibraryProjections.all, isLive: Bool = true,
         in folder: String = NSTemporaryDirectory()
@@ -45,8 +45,9 @@ final class TestStore {
 
     /// Closes and reopens the store.
     ///
-    /// - Parameter settled: Whether the projections are synced and closed first. Otherwise, the
-    ///   store is as after a crash of the process, and in the catalogue the file is still unsynced.
+    /// - Parameter settled: Whether the projections are synced and closed first. If the projections
+    ///   are not settled, the store is in the same state as after a crash of the process, and the
+    ///   catalogue still lists the file as unsynced.
     func reopen(settled: Bool = true, projections: [any Projection]? = nil) throws {
         if settled {
             runner.close()

@@ -46,7 +46,7 @@ struct BoardConnector: Connector {
         Outbox(of: "wall", inserts: ["PostWanted", "ShoutWanted"], registers: ["FlagWanted"])
     ]
 
-    /// Whether an interrupted request counts as never sent.
+    /// Whether an interrupted request is treated as never sent.
     var hasPlantedBug = false
 
     var manifest: ConnectorManifest {

@@ -73,7 +73,7 @@ final class BoardClient {
         number += 1
         let armed = number
         let now = device.time
-        // The wait is limited, because the device's clock may be set meanwhile.
+        // The wait is limited, because the device's clock may be set during the wait.
         let wait = until > now ? min(until - now, 60_000) : 1
         world.schedule(after: wait) { [self] in
             guard number == armed else { return }
@@ -137,7 +137,8 @@ extension Simulation {
 
     /// Checks invariant 8: every intent for the board took effect once.
     ///
-    /// If that cannot be determined, it took effect at most once and is reported as unknown.
+    /// If the outcome of an intent cannot be determined, the intent took effect at most once and is
+    /// reported as unknown.
     func checkBoard() throws {
         guard options.hasBoard else { return }
         var unknown: Set<String> = []

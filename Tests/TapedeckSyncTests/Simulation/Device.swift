@@ -226,7 +226,7 @@ final class Device: @unchecked Sendable {
         }
     }
 
-    /// Opens a live connection, which reports heads and breaks from time to time.
+    /// Opens a live connection, which reports heads but is interrupted from time to time.
     private func listen() {
         guard !isListening else { return }
         isListening = true
@@ -289,7 +289,7 @@ final class Device: @unchecked Sendable {
         if world.options.planted == .statusLies, case .push = message {
             world.checkSettled(self, shakenLife)
         }
-        // The message arrives once, or twice as with some proxies.
+        // The message arrives once or, as with some proxies, twice.
         let isTwice =
             !world.areFaultsOver
             && world.random.below(UInt64(100)) < world.options.duplicatePercent

@@ -68,7 +68,7 @@ extension Simulation {
         case .refusalUnseen:
             answer.refusals = []
         case .forksUnnoticed where answer.hasProblem && answer.problem.kind == .fork:
-            // Respond as if these were the events that the server already has.
+            // Respond as if the pushed events were the events that the server already has.
             answer = acceptAll(message, answer)
         default: break
         }

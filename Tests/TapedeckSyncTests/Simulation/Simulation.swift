@@ -16,13 +16,13 @@ import TapedeckTesting
 /// Invariants, checked during the run or at the end (`Simulation+Invariants.swift`):
 /// 1. All devices end with the same events, in the same states.
 /// 2. No acknowledged event is lost, unless every copy of it was destroyed.
-/// 3. No event counts twice, even if its id has changed.
+/// 3. No event takes effect twice, even if its id has changed.
 /// 4. Once the network works, everything is delivered in bounded time.
 /// 5. A settled device has delivered everything.
 /// 6. No clock follows the stamps of a device whose clock is wrong.
 /// 7. `verify` finds no problem in any log, and no unexpected error is thrown.
-/// 8. Every intent for a remote takes effect once. If that cannot be determined, it takes effect at
-///    most once and is reported as unknown.
+/// 8. Every intent for a remote takes effect once. If the outcome cannot be determined, the intent
+///    takes effect at most once and is reported as unknown.
 ///
 /// The trace has one line per event: time, actor, action.
 final class Simulation {

@@ -65,7 +65,7 @@ enum PlantedBug: String, CaseIterable, CustomStringConvertible {
     case waitWithoutTimer
     /// The device's clock adopts foreign stamps unchecked (evolu#709).
     case clockFollowsStamps
-    /// Events count as delivered once they are sent (sqlite-data#492).
+    /// Events are treated as delivered as soon as they are sent (sqlite-data#492).
     case sentCountsAsDelivered
     /// After a crash the last event is appended again.
     case appendsAgainAfterCrash
@@ -81,7 +81,7 @@ enum PlantedBug: String, CaseIterable, CustomStringConvertible {
     case statusLies
     /// The receipts of a lost server are not pushed to its successor.
     case receiptsNotSeeded
-    /// A request without a response counts as never sent (the reverse of boardsesh#5305).
+    /// A request without a response is treated as never sent (the reverse of boardsesh#5305).
     case cutCountsAsUnsent
 
     var description: String { rawValue }

@@ -54,7 +54,7 @@ final class SyncRig {
         var answeredAhead = 0
     }
 
-    /// A request that was sent before the session asked for it, as the engine also does.
+    /// A request that is sent before the session asks for it; the engine sends such requests, too.
     private struct Ahead {
         var request: SyncRequest
         var answer: Result<SyncResponse, SyncFailure>

@@ -16,7 +16,7 @@ struct BirdTubeAccountTests {
         var ada = Caller.birdTube()
         #expect(try ada.signIn("nobody@example.org").message == "User not found.")
         #expect(try ada.signIn(password: "no").message == "Password is incorrect.")
-        // The system's own sample fails with these two refusals.
+        // The system's own sample code fails when it refuses a login in either of these two ways.
         ada.simulator.stumblesOverRefusals = true
         let answer = try ada.answer(
             "/signin",

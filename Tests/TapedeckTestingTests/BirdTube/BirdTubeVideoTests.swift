@@ -13,7 +13,7 @@ struct BirdTubeVideoTests {
         let rows = Array(pages.joined())
         #expect(Set(rows.texts("video_id")).count == 64)
         let times = rows.numbers("created_time")
-        // Times in seconds, which some videos share.
+        // The times are in seconds, and some videos have the same time.
         #expect(times == times.sorted(by: >) && Set(times).count < times.count)
         #expect(times.allSatisfy { $0 < Int(Moments.start / 1_000) })
         #expect(rows.numbers("owner").count == 64 && rows.texts("channel_url").count == 64)

@@ -6,7 +6,7 @@ import Testing
 
 /// A simulator that is killed and recreated with its journal continues where it stopped.
 struct SimulatorJournalTests {
-    /// A file that is removed with the test.
+    /// A file that is removed after the test.
     private final class Place {
         let path = NSTemporaryDirectory() + "journal-\(UUID().uuidString)"
 
@@ -26,7 +26,7 @@ struct SimulatorJournalTests {
         }
     }
 
-    /// A clock that advances by 700 ms with each reading.
+    /// A clock that advances by 700 ms each time it is read.
     private final class Steps: Sendable {
         private let time = Mutex(Moments.start)
 

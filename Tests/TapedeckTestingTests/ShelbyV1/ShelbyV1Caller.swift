@@ -17,7 +17,7 @@ extension Caller where Simulator == ShelbyV1Simulator {
         }
     }
 
-    /// Returns a path with the account's token and more of a query.
+    /// Returns a path with the account's token and further query parameters.
     func path(_ path: String, _ query: String = "") -> String {
         "/v1/\(path)?auth_token=\(SimulatorAccount.authToken)" + (query.isEmpty ? "" : "&\(query)")
     }
@@ -48,7 +48,7 @@ extension Caller where Simulator == ShelbyV1Simulator {
         return try #require(roll["frames"] as? [[String: Any]])
     }
 
-    /// Returns a frame of another user that has all of its parts.
+    /// Returns a frame of another user; no part of the frame is missing.
     func wholeFrame() throws -> ShelbyV1World.Frame {
         let whole = simulator.world.frames.values.filter {
             $0.creator != nil && $0.roll != nil && $0.conversation != nil && $0.video != nil

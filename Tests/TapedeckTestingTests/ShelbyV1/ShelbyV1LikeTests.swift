@@ -19,7 +19,7 @@ struct ShelbyV1LikeTests {
         #expect(effect.detail == copy["id"] as? String)
     }
 
-    @Test func repeatedLikeCountsAgainWithoutRepeatedUpvoters() throws {
+    @Test func repeatedLikeIsCountedAgainWithoutRepeatingTheUpvoter() throws {
         var app = Caller.shelbyV1()
         let (ada, frame) = (try app.ada, try app.wholeFrame())
         for _ in 0..<3 { _ = try app.result("PUT", "frame/\(frame.id)/like") }
@@ -29,7 +29,7 @@ struct ShelbyV1LikeTests {
         #expect(try app.frames(onRoll: ada.publicRoll).count == 3)
     }
 
-    @Test func olderWatchLaterCallLikesToo() throws {
+    @Test func olderWatchLaterCallAlsoLikesTheFrame() throws {
         var app = Caller.shelbyV1()
         let frame = try app.wholeFrame()
         _ = try app.result("POST", "frame/\(frame.id)/add_to_watch_later")

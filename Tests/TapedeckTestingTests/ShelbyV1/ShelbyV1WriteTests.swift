@@ -3,7 +3,7 @@ import Testing
 
 /// Other writes to v1.
 struct ShelbyV1WriteTests {
-    @Test func viewCountsOncePerDayAndCompletionEveryTime() throws {
+    @Test func viewIsCountedOncePerDayAndCompletionEveryTime() throws {
         var app = Caller.shelbyV1()
         let frame = try app.wholeFrame()
         let video = try #require(frame.video.flatMap { app.simulator.world.videos[$0] })

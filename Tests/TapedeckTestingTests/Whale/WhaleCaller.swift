@@ -3,7 +3,7 @@ import TapedeckTesting
 import Testing
 
 extension Caller where Simulator == WhaleSimulator {
-    /// Returns a system with a generated world, called by its first user.
+    /// Returns a client of the first user for a system with a generated world.
     static func whale(
         seed: UInt64 = 1, _ adversary: SimulatorAdversary = .none
     ) -> Caller<WhaleSimulator> {

@@ -32,10 +32,10 @@ extension Script {
             if number(2) == 0 { sighting.owner = "u\(number(3))" }
             if number(3) == 0 { sighting.createdAt = .init(milliseconds: Script.time(second)) }
             if number(3) == 0 { sighting.postedAs = intent.description }
-            // Before and after the outcomes of intents.
+            // The video is seen before or after the outcomes of intents.
             try sight(sighting, at: at.map { $0 * 3_600 }, origin: origin)
         case 3, 4:
-            // Spread over days, so that time windows begin and end.
+            // The openings are spread over days, so that time windows begin and end.
             try add(
                 "VideoOpened",
                 #"{"video":"\#(video)","viewer":"u\#(number(3))","viewing":"w\#(number(40))"}"#,

@@ -77,7 +77,8 @@ extension Script {
             at: time, origin: origin)
     }
 
-    /// Adds a sighting at a second of the script; nil if the remote does not report a time.
+    /// Adds a sighting at a second of the script; `second` is nil if the remote does not report a
+    /// time.
     mutating func sight(
         _ sighting: some Observation, at second: Double? = nil, origin: UInt64 = 1
     ) throws {

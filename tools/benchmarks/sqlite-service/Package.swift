@@ -2,7 +2,7 @@
 import PackageDescription
 
 // This is a separate package, so that the peer's dependencies never become dependencies of the
-// library. It uses the same HTTP stack as our server.
+// library. The service uses the same HTTP stack as Tapedeck's server.
 let package = Package(
     name: "sqlite-service",
     platforms: [.macOS(.v26)],

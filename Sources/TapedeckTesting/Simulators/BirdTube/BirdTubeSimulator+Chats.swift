@@ -18,7 +18,7 @@ extension BirdTubeSimulator {
         let sorted = rows.sorted {
             isPrevious ? ($0.at, $0.id) > ($1.at, $1.id) : ($0.at, $0.id) < ($1.at, $1.id)
         }
-        // A page does not end between messages with the same time.
+        // A page never ends between messages with the same time.
         let last = sorted.prefix(limit).last?.at
         let page = sorted.prefix(limit) + sorted.dropFirst(limit).prefix { $0.at == last }
         return Self.success(["messages": .array(page.map { world.document($0) })])

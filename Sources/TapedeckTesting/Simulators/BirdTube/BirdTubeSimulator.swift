@@ -1,18 +1,18 @@
 /// BirdTube's server: YouTube videos submitted by users, and the bridge to their chats.
 ///
-/// It reproduces these quirks of the real system:
+/// The simulator reproduces these quirks of the real system:
 ///
 /// - All requests are `POST` with JSON. All responses have status 200, including errors.
 /// - Lists are paged by an offset and end with an empty page. Lists have no tie-break, and each
 ///   view can change the order of the popular list.
-/// - Every report of a view counts. The response is `{}`, even for an unknown video.
+/// - Every report of a view adds one view. The response is `{}`, even for an unknown video.
 /// - A video can be submitted only once; submitting it again is an error.
 /// - An unknown session is reported only as a failure to register the video.
 /// - The owner of a video is a number that no route can look up.
 ///
 /// SendBird's chat protocol is not public, so the two chat routes were designed for Tapedeck
-/// (`hasBridge`). A page of messages may exceed the limit, so that it does not end between messages
-/// with the same time. A message that is sent twice is stored twice.
+/// (`hasBridge`). A page of messages may exceed the limit, because a page never ends between
+/// messages with the same time. A message that is sent twice is stored twice.
 public struct BirdTubeSimulator: RemoteSimulator, SimulatorEngine {
     /// The system's data; tests may change it at any time.
     public var world: BirdTubeWorld
@@ -21,7 +21,7 @@ public struct BirdTubeSimulator: RemoteSimulator, SimulatorEngine {
     /// Whether the response to a rejected login has status 500, as in the system's sample code.
     public var stumblesOverRefusals = false
     var core: SimulatorCore
-    /// The users who have signed in here; the simulator never acts on their behalf.
+    /// The users who have signed in to this server; the simulator never acts on their behalf.
     private var signedIn: Set<Int64> = []
 
     /// Creates a system with a given world.
@@ -35,7 +35,7 @@ public struct BirdTubeSimulator: RemoteSimulator, SimulatorEngine {
         self.init(world: BirdTubeWorld(seed: seed, at: now), seed: seed, adversary: adversary)
     }
 
-    /// The requests outside the system's API description.
+    /// The requests that the system's API description does not cover.
     public var violations: [SimulatorViolation] { core.violations }
     /// The writes that took effect, in order.
     public var effects: [SimulatorEffect] { core.effects }
@@ -129,8 +129,8 @@ public struct BirdTubeSimulator: RemoteSimulator, SimulatorEngine {
         for time in core.deeds(until: now) { happen(at: time) }
     }
 
-    /// Makes another user, one who has never signed in here, submit or view a video, or post or
-    /// hide a message.
+    /// Lets a user who has never signed in to this server submit or view a video, or post or hide a
+    /// message.
     private mutating func happen(at now: Int64) {
         let removes = core.fate.chance(core.adversary.deletionRate)
         let ties = core.fate.chance(core.adversary.tieRate)

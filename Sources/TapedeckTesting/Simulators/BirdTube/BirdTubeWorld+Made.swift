@@ -2,9 +2,9 @@ extension BirdTubeWorld {
     /// Generates a world as of `now`.
     ///
     /// The world has six users, the first of whom is `SimulatorAccount`, and 64 videos, some of
-    /// them submitted within the same second or viewed equally often. Every fourth video has
-    /// messages in its chat. The chat of the first video has 180 messages, 71 of them in the same
-    /// millisecond.
+    /// which were submitted within the same second or have the same number of views. Every fourth
+    /// video has messages in its chat. The chat of the first video has 180 messages, 71 of them in
+    /// the same millisecond.
     public init(seed: UInt64, at now: Int64) {
         var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0xB12D))
         self.init()
@@ -32,7 +32,7 @@ extension BirdTubeWorld {
         }
     }
 
-    /// Adds `count` messages to a chat, `crowd` of them at the same time as the first.
+    /// Adds `count` messages to a chat, of which `crowd` have the same time as the first message.
     private mutating func talk(
         _ count: Int, crowd: Int = 0, in channel: String, at start: Int64,
         _ random: inout SeededGenerator

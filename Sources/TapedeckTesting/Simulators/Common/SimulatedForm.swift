@@ -14,8 +14,8 @@ struct SimulatedFile: Hashable, Sendable {
 
     /// The FNV-1a hash of the bytes, which distinguishes uploads from each other.
     var checksum: String {
-        // This is a plain loop over memory, because videos are large and tests are compiled without
-        // optimization.
+        // The hash is computed in a plain loop over memory, because videos are large and tests are
+        // compiled without optimization.
         let hash = bytes.withUnsafeBytes { bytes in
             var hash: UInt64 = 0xCBF2_9CE4_8422_2325
             var index = 0

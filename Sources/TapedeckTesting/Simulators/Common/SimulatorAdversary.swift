@@ -15,7 +15,7 @@ public struct SimulatorAdversary: Codable, Hashable, Sendable {
     public var unavailableRate = 0.0
     /// The value of Retry-After in a 503 response, in seconds.
     public var retryAfterSeconds = 2
-    /// The number of requests allowed per quota window before 429; nil for no limit.
+    /// The number of requests allowed per quota window before a 429 response; nil for no limit.
     public var quotaMax: Int?
     /// The length of a quota window, in milliseconds.
     public var quotaMilliseconds: Int64 = 10_000
@@ -29,7 +29,8 @@ public struct SimulatorAdversary: Codable, Hashable, Sendable {
     public var othersMilliseconds: Int64?
     /// The rate of other users' actions that remove something without notice.
     public var deletionRate = 0.0
-    /// The rate of other users' rows that appear late, dated before existing rows.
+    /// The rate of other users' rows that appear late, with a date before the dates of existing
+    /// rows.
     public var lateRate = 0.0
     /// The maximum delay of a late row, in milliseconds.
     public var lateMillisecondsMax: Int64 = 3_600_000

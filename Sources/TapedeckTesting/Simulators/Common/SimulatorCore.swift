@@ -14,7 +14,7 @@ struct SimulatorCore: Sendable {
     private var nextDeed: Int64?
 
     /// The maximum number of actions by other users per time step; a step with more actions skips
-    /// the rest.
+    /// the actions above the limit.
     private static let deedsMax = 10_000
 
     init(seed: UInt64, adversary: SimulatorAdversary) {
@@ -60,7 +60,7 @@ struct SimulatorCore: Sendable {
         case answerBroken
     }
 
-    /// Draws the same amount of randomness for every request, so that one fault does not change
+    /// Draws the same number of random values for every request, so that one fault does not change
     /// which other faults occur.
     mutating func weather(at now: Int64) -> Weather {
         let lost = dice.chance(adversary.cutBeforeRate)
@@ -84,7 +84,7 @@ struct SimulatorCore: Sendable {
         return answerBroken ? .answerBroken : .fair
     }
 
-    /// The response of a failing server; it is HTML because it comes from the web server.
+    /// The response of a failing server; the response is HTML because the web server sends it.
     static let brokenAnswer = SimulatedResponse(
         status: 500, headers: [SimulatedField("Content-Type", "text/html")],
         body: Array("<html><body><h1>Internal Server Error</h1></body></html>".utf8))
@@ -107,7 +107,7 @@ struct SimulatorCore: Sendable {
         var times: [Int64] = []
         var next = nextDeed ?? now + pause(mean)
         while next <= now {
-            // The limit keeps large clock jumps fast.
+            // The limit keeps the method fast after a large clock jump.
             guard times.count < SimulatorCore.deedsMax else {
                 next = now + pause(mean)
                 break
@@ -147,8 +147,8 @@ struct SimulatorCore: Sendable {
         return drawn.sorted { (date($0.row), $0.key) > (date($1.row), $1.key) }.map(\.row)
     }
 
-    /// Returns the offset of a page, sometimes one row too low, as if a row had been added since
-    /// the previous page.
+    /// Returns the offset of a page; the offset is sometimes one row too low, as if a row had been
+    /// added since the previous page.
     mutating func offset(_ offset: Int) -> Int {
         let repeats = dice.chance(adversary.duplicateRate)
         return repeats && offset > 0 ? offset - 1 : offset

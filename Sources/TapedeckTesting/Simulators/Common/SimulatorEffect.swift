@@ -31,7 +31,7 @@ public struct SimulatorEffect: Codable, Hashable, Sendable, CustomStringConverti
         case userImage
         /// Shelby v1: a frame was added to a roll; `detail` is the id of the new frame.
         case roll
-        /// Shelby v1: a frame other than a copy created by a like was removed.
+        /// Shelby v1: a frame was removed; if a like created the frame, `unlike` is noted instead.
         case frameDeleted
         /// Shelby v1: a user joined a roll.
         case joined

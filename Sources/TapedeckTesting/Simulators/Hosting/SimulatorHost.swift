@@ -13,7 +13,7 @@ final class SimulatorHost: Sendable {
     private let clock: @Sendable () -> Int64
     private let journal: SimulatorJournal?
 
-    /// Creates a host; the requests of a journal are replayed first.
+    /// Creates a host, and replays the requests from the journal.
     init(
         _ simulator: any RemoteSimulator, journal: SimulatorJournal? = nil,
         now: @escaping @Sendable () -> Int64

@@ -5,9 +5,9 @@ internal import TapedeckModel
 /// # The journal of a simulator's requests
 ///
 /// A simulator's state is determined by its initial parameters and by its requests with their
-/// times. The journal therefore contains only these: one line of JSON for the parameters, and one
-/// line for each request. A new simulator on the same journal replays the requests and reaches the
-/// state of the earlier one.
+/// times. The journal therefore contains only one line of JSON for the parameters and one line for
+/// each request. A new simulator with the same journal replays the requests and reaches the state
+/// of the earlier simulator.
 ///
 /// 1. A request is written to the journal before it is handled. If the write fails, the request is
 ///    not handled.
@@ -15,7 +15,8 @@ internal import TapedeckModel
 ///    handled, so the line is removed.
 /// 3. Only one process at a time can open a journal.
 ///
-/// Writes are not synced to disk. They survive the end of the process, but not a power failure.
+/// Writes are not synced to disk. The writes survive the end of the process, but not a power
+/// failure.
 package final class SimulatorJournal: Sendable {
     /// The initial parameters of a simulator.
     package struct Beginning: Codable, Hashable, Sendable {
@@ -104,8 +105,8 @@ package final class SimulatorJournal: Sendable {
 
     // MARK: - Reading
 
-    /// Returns the entries of earlier runs, oldest first, on the first call; later calls return
-    /// none.
+    /// On the first call, returns the entries of earlier runs, oldest first; later calls return no
+    /// entries.
     func takePast() -> [Entry] {
         past.withLock { past in
             defer { past = [] }
@@ -129,7 +130,7 @@ package final class SimulatorJournal: Sendable {
         let (beginning, entries): (Beginning?, [Entry])
         do {
             let decoder = JSONDecoder()
-            // A file that is not a journal fails to decode here, before anything is truncated.
+            // If the file is not a journal, decoding fails here, before the file is truncated.
             let first = data.isEmpty ? nil : lines.first ?? data
             beginning = try first.map { try decoder.decode(Beginning.self, from: $0) }
             entries = try lines.dropFirst().map { try decoder.decode(Entry.self, from: $0) }
@@ -148,7 +149,7 @@ package final class SimulatorJournal: Sendable {
 
     // MARK: - Writing
 
-    /// Appends a request; returns false, and leaves the file unchanged, if the write fails.
+    /// Appends a request; if the write fails, leaves the file unchanged and returns false.
     ///
     /// The caller serializes the calls.
     func append(_ request: SimulatedRequest, at time: Int64) -> Bool {

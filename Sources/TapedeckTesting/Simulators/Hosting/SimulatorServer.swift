@@ -71,13 +71,13 @@ public final class SimulatorServer: Service {
         case ended
     }
 
-    /// Creates a server, which listens when it is run.
+    /// Creates a server; the server listens when it is run.
     public convenience init(_ simulator: any RemoteSimulator, configuration: Configuration) {
         self.init(simulator, journal: nil, configuration: configuration)
     }
 
-    /// Creates a server for a new simulator, which first replays the journal and then appends to
-    /// it.
+    /// Creates a server for a new simulator; the server replays the journal first, and then appends
+    /// requests to it.
     package init(
         _ simulator: any RemoteSimulator, journal: SimulatorJournal?, configuration: Configuration
     ) {

@@ -6,7 +6,7 @@ public struct ShelbySimulator: RemoteSimulator {
     public var v2: ShelbyV2Simulator
     /// The system that handles `/v1`.
     public var v1: ShelbyV1Simulator
-    /// For each write, in order, whether it went to v1.
+    /// Whether v1 handled each write; the writes are in order.
     private var order: [Bool] = []
 
     /// Creates both systems with worlds generated as of `now`.
@@ -15,7 +15,7 @@ public struct ShelbySimulator: RemoteSimulator {
         v1 = ShelbyV1Simulator(seed: seed, at: now, adversary: adversary)
     }
 
-    /// The requests outside both systems' API descriptions.
+    /// The requests that the API descriptions of both systems do not cover.
     public var violations: [SimulatorViolation] {
         (v2.violations + v1.violations).sorted { $0.atMilliseconds < $1.atMilliseconds }
     }

@@ -1,7 +1,7 @@
 /// The access tokens of v1; each user keeps one token.
 struct ShelbyV1Access: Sendable {
     private var count = 0
-    /// The time at which each token was first used, which counts as the start of its lifetime.
+    /// The time at which each token was first used; the token's lifetime starts at this time.
     private var born: [String: Int64] = [:]
 
     mutating func isAlive(_ token: String, at now: Int64, _ lifeMilliseconds: Int64?) -> Bool {
@@ -44,7 +44,7 @@ extension ShelbyV1Simulator {
         return session(of: user, now)
     }
 
-    /// Returns the user with its existing token, or with a new one.
+    /// Returns the user with an existing token, or with a new token.
     private mutating func session(
         of user: ShelbyV1World.User, _ now: Int64
     ) -> SimulatedResponse {

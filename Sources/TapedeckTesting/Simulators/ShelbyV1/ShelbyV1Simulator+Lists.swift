@@ -10,8 +10,8 @@ extension ShelbyV1Simulator {
         return number
     }
 
-    /// Returns a page of rows ordered by id, newest first, beginning with `since_id` if it is
-    /// given.
+    /// Returns a page of rows ordered by id, newest first; `since_id` skips the rows that are newer
+    /// than the row with that id.
     private mutating func page<Row>(
         _ rows: [Row], _ call: Call, id: (Row) -> String
     ) throws(OutsideTables) -> [Row] {

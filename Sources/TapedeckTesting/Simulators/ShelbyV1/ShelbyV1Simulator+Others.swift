@@ -3,7 +3,7 @@ extension ShelbyV1Simulator {
         for time in core.deeds(until: now) { happen(at: time) }
     }
 
-    /// Makes another user, one without a token here, share, like, comment on or remove something.
+    /// Lets a user who has no token share, like, comment on or remove something.
     private mutating func happen(at now: Int64) {
         let removes = core.fate.chance(core.adversary.deletionRate)
         let deed: Int = core.fate.below(10)

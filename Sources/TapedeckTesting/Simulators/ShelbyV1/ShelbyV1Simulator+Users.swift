@@ -14,7 +14,7 @@ extension ShelbyV1Simulator {
     }
 
     /// Records a report that a video is unplayable: keeps the time of the first report and updates
-    /// the time of the last.
+    /// the time of the last report.
     mutating func unplayable(_ call: Call) -> SimulatedResponse {
         guard var video = world.videos[call.id] else { return Self.notFound }
         video.firstUnplayableAt = video.firstUnplayableAt ?? call.now

@@ -1,6 +1,6 @@
 /// The Shelby system of 2012 to 2014: API v1, with `auth_token` as a parameter.
 ///
-/// It reproduces these quirks of the real system:
+/// The simulator reproduces these quirks of the real system:
 ///
 /// - Lists are ordered by id, newest first.
 /// - `since_id` selects the row with that id and older rows, so a page repeats the last row of the
@@ -9,9 +9,9 @@
 /// - A dashboard request without a known token gets HTTP 404 with a body that gives the status as
 ///   401.
 /// - `created_at` is a string for display.
-/// - A repeated like counts again and creates another copy.
+/// - A repeated like is counted again and creates another copy.
 /// - An unlike removes the copy, but only from its roll.
-/// - A view counts once in 24 hours; a completed view counts every time.
+/// - A view is counted once in 24 hours; a completed view is counted every time.
 /// - Copies share a conversation.
 /// - Joined objects may be null.
 public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
@@ -36,7 +36,7 @@ public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
         self.init(world: ShelbyV1World(seed: seed, at: now), seed: seed, adversary: adversary)
     }
 
-    /// The requests outside the system's API description.
+    /// The requests that the system's API description does not cover.
     public var violations: [SimulatorViolation] { core.violations }
     /// The writes that took effect, in order.
     public var effects: [SimulatorEffect] { core.effects }

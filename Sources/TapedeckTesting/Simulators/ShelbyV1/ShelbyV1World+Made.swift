@@ -4,8 +4,8 @@ extension ShelbyV1World {
 
     /// Generates a world as of `now`.
     ///
-    /// The world has four users, the first of whom is `SimulatorAccount`. That user's dashboard has
-    /// 60 entries, for frames that the other users have shared on their rolls.
+    /// The world has four users, the first of whom is `SimulatorAccount`. The first user's
+    /// dashboard has 60 entries, for frames that the other users have shared on their rolls.
     ///
     /// As in the real system, some joined objects are missing: some notices have no frame, and some
     /// frames have no creator, roll, video or conversation.

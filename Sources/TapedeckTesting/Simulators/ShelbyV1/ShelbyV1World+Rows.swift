@@ -43,7 +43,7 @@ extension ShelbyV1World {
         return frame
     }
 
-    /// Inserts a copy of a frame on another roll, with the same conversation.
+    /// Inserts a copy of a frame into another roll; the copy has the same conversation.
     mutating func insertCopy(
         of frame: Frame, by creator: String, roll: String, type: Int, at now: Int64
     ) -> Frame {
@@ -67,7 +67,8 @@ extension ShelbyV1World {
         return insertCopy(of: frame, by: user.id, roll: user.publicRoll, type: 1, at: now)
     }
 
-    /// Removes a frame from its roll; if it is the copy of a like, the original loses that like.
+    /// Removes a frame from its roll; if the frame is the copy of a like, the original loses that
+    /// like.
     mutating func remove(_ id: String) {
         guard let frame = frames[id] else { return }
         frames[id]?.deletedFromRoll = frame.roll

@@ -6,7 +6,7 @@ struct ShelbyV2Access: Sendable {
     /// The request tokens, and whether the user has approved each of them.
     var requests: [String: Bool] = [:]
     var count = 0
-    /// The time at which each token was first used, which counts as the start of its lifetime.
+    /// The time at which each token was first used; the token's lifetime starts at this time.
     private var born: [String: Int64] = [:]
 
     mutating func isAlive(_ token: String, at now: Int64, _ lifeMilliseconds: Int64?) -> Bool {

@@ -1,6 +1,5 @@
 extension ShelbyV2Simulator {
-    /// The first number in the ids of other users' rows, which keeps these ids distinct from
-    /// generated ids.
+    /// The ids of other users' rows start at this number, so that they differ from generated ids.
     private static let othersNumber = 0x10000
 
     mutating func pass(until now: Int64) {

@@ -1,6 +1,6 @@
 /// The Shelby system of 2012: API v2 with OAuth 1.0a.
 ///
-/// It reproduces these quirks of the real system:
+/// The simulator reproduces these quirks of the real system:
 ///
 /// - A successful read returns an array; a failed read or write returns an object with `err`,
 ///   whatever the HTTP status.
@@ -34,7 +34,7 @@ public struct ShelbyV2Simulator: RemoteSimulator, SimulatorEngine {
         self.init(world: ShelbyV2World(seed: seed, at: now), seed: seed, adversary: adversary)
     }
 
-    /// The requests outside the system's API description.
+    /// The requests that the system's API description does not cover.
     public var violations: [SimulatorViolation] { core.violations }
     /// The writes that took effect, in order.
     public var effects: [SimulatorEffect] { core.effects }
@@ -90,7 +90,7 @@ public struct ShelbyV2Simulator: RemoteSimulator, SimulatorEngine {
 
     func failure(_ text: String) -> SimulatedResponse { .json(errorStatus, ["err": .text(text)]) }
 
-    /// Returns the user of a request, or nil if its token is unknown or expired.
+    /// Returns the user of a request, or nil if the request's token is unknown or expired.
     mutating func user(of request: SimulatedRequest, _ now: Int64) -> ShelbyV2World.User? {
         guard let token = ShelbyV2Access.parameters(of: request)["oauth_token"],
             access.isAlive(token, at: now, core.adversary.tokenLifeMilliseconds)

@@ -2,7 +2,8 @@ internal import Tapedeck
 
 /// The TVmaze system: broadcast schedules of shows, and their casts.
 ///
-/// The system has no log-ins and no writes. It reproduces these quirks of the real system:
+/// The system has no log-ins and no writes. The simulator reproduces these quirks of the real
+/// system:
 ///
 /// - The schedule of networks lists an episode on the day on which it begins in the channel's time
 ///   zone, although an episode at night belongs to the previous day.
@@ -34,7 +35,7 @@ public struct TVmazeSimulator: RemoteSimulator, SimulatorEngine {
         self.init(world: TVmazeWorld(seed: seed, at: now), seed: seed, adversary: adversary)
     }
 
-    /// The requests outside the system's API description.
+    /// The requests that the system's API description does not cover.
     public var violations: [SimulatorViolation] { core.violations }
     /// Always empty, because the system has no writes.
     public var effects: [SimulatorEffect] { core.effects }

@@ -44,7 +44,8 @@ extension TVmazeWorld {
         ]
     }
 
-    /// Returns an episode with its show; the show is under `_embedded` if it is on a web channel.
+    /// Returns an episode with its show; the show is under `_embedded` if the show is on a web
+    /// channel.
     func listed(_ episode: Episode, weight: Int) -> SimulatedJSON {
         let document = document(episode)
         guard let show = shows[episode.show] else { return document }

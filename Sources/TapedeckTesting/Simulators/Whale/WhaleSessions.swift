@@ -33,7 +33,7 @@ struct WhaleSessions: Hashable, Sendable {
         return (token, seconds)
     }
 
-    /// Returns the user for a header value of `Bearer <token>` or the token alone.
+    /// Returns the user for a header whose value is `Bearer <token>` or only the token.
     func user(of header: String?, at now: Int64) -> Int? {
         guard let header else { return nil }
         let token = header.hasPrefix("Bearer ") ? String(header.dropFirst(7)) : header

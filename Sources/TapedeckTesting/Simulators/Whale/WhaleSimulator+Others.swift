@@ -7,8 +7,8 @@ extension WhaleSimulator {
         settleUploads(until: now)
     }
 
-    /// Makes another user, one who has never logged in here, ask, answer, comment on, like or
-    /// remove something.
+    /// Lets a user who has never logged in to this server ask, answer, comment on, like or remove
+    /// something.
     private mutating func happen(at now: Int64) {
         let removes = core.fate.chance(core.adversary.deletionRate)
         let deed: Int = core.fate.below(10)

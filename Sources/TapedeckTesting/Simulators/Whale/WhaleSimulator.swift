@@ -1,6 +1,6 @@
 /// The Whale system, in which users ask questions and answer them with videos.
 ///
-/// It reproduces these quirks of the real system:
+/// The simulator reproduces these quirks of the real system:
 ///
 /// - A log-in or a sign-up returns the token in the headers of the response.
 /// - A 401 has an empty body.
@@ -32,7 +32,7 @@ public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
         self.init(world: WhaleWorld(seed: seed, at: now), seed: seed, adversary: adversary)
     }
 
-    /// The requests outside the system's API description.
+    /// The requests that the system's API description does not cover.
     public var violations: [SimulatorViolation] { core.violations }
     /// The writes that took effect, in order.
     public var effects: [SimulatorEffect] { core.effects }
@@ -48,7 +48,7 @@ public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
         take(request, at: now)
     }
 
-    /// Completes the uploads due by `now` and performs the actions of other users until then.
+    /// Completes the uploads due by `now`, and performs the actions of other users until `now`.
     public mutating func advance(to now: Int64) { pass(until: now) }
 
     /// Ends every session.

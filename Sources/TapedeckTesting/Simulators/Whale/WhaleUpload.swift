@@ -6,7 +6,7 @@ struct WhaleUpload: Hashable, Sendable {
     /// Whether the upload fails; a failed upload leaves no trace.
     var fails: Bool
     var fileExtension: String
-    /// The description of the file in the ledger.
+    /// The text that describes the file in the ledger.
     var summary: String
 }
 

@@ -40,7 +40,7 @@ struct Consumer {
         }
         try expect(try await titles(of: "ada", in: store) == ["Emma"], "a lent book is at home")
 
-        // This condition prevents a second loan if the book was lent after the head that was read.
+        // This condition prevents a second loan: it fails because the book has already been lent.
         let book = try Tag("book", "Dune")
         do {
             try await store.append(
@@ -90,9 +90,9 @@ struct Consumer {
         try expect(try await titles(of: "ada", in: store).count == 2, "two books are at home")
     }
 
-    /// Returns the next loans.
+    /// Returns the books of the next loans.
     ///
-    /// Also receives one more loan without acknowledging it, so that it is delivered again.
+    /// Also receives one more loan without acknowledging it, so that this loan is delivered again.
     private static func tell(_ count: Int, of store: TapedeckStore) async throws -> [String] {
         let loans = try await store.subscribe(named: "letters", types: [BookLent.eventType])
         defer { loans.close() }

@@ -34,8 +34,8 @@ extension Event where Self: Codable {
 
 /// The books that each reader has at home.
 ///
-/// This is an ordinary fold. The runner passes it a reader's events in canonical order, regardless
-/// of when they arrive.
+/// This is an ordinary fold. The runner passes a reader's events to the fold in canonical order,
+/// regardless of when they arrive.
 struct BooksAtHome: Projection {
     struct State: ProjectionState {
         var books: [String] = []

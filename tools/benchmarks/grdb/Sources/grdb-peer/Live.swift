@@ -4,8 +4,8 @@ import GRDB
 /// Appends events and keeps every list up to date, as an app on SQLite does: one transaction
 /// inserts the events of a commit and updates rows with prepared upserts.
 ///
-/// The events come from `activity.ndjson`, which our side writes. The arguments of the statements
-/// are read before the clock starts, so the peer never decodes a payload.
+/// The events come from `activity.ndjson`, which `bench-tapedeck` writes. The arguments of the
+/// statements are read before the clock starts, so the peer never decodes a payload.
 extension Store {
     /// An event and the arguments of its statements.
     struct LiveEvent {
@@ -82,7 +82,7 @@ extension Store {
         }
     }
 
-    /// Returns the counts that are compared with our side: shared videos and episodes.
+    /// Returns the counts that are compared with Tapedeck's counts: shared videos and episodes.
     func liveChecksum() throws -> UInt64 {
         try pool.read { database in
             let videos = try Int.fetchOne(

@@ -1,4 +1,5 @@
-/// The tables of our projections, the indexes of their lists, and the upserts that maintain them.
+/// The tables that correspond to Tapedeck's projections, with indexes for their lists, and the
+/// upserts that maintain these tables.
 ///
 /// Late events are handled in the cheapest way: an event that is older than its row changes
 /// nothing.

@@ -5,10 +5,10 @@ import GRDB
 /// The result has one row per video: the title and sharer of its oldest broadcast (by creation
 /// time, then by id), the number of its broadcasts, and the creation time of the newest broadcast.
 ///
-/// 1. records: a fetch and a save per event, as an app writes it first
+/// 1. records: a fetch and a save per event, as in the first version of an app
 /// 2. upserts: one prepared statement, one transaction
 /// 3. memory: a dictionary, then sorted inserts in one transaction
-/// 4. sql: one statement, no event leaves SQLite
+/// 4. sql: one statement; no event leaves SQLite
 ///
 /// All methods must produce the same table; `videoChecksum` verifies this.
 enum ReplayWay: String, CaseIterable {
@@ -85,7 +85,8 @@ private func newRow(_ event: Row) -> VideoRow {
 }
 
 extension Store {
-    /// Empties the read model and the write-ahead log, so that no method pays for the previous one.
+    /// Empties the read model and the write-ahead log, so that the previous method does not slow
+    /// down the next one.
     func clearVideos() throws {
         try pool.write { database in
             try database.execute(

@@ -13,15 +13,16 @@ struct Store {
             try database.execute(sql: "PRAGMA cache_size=-65536")
         }
         pool = try DatabasePool(path: directory + "/events.sqlite", configuration: configuration)
-        // While a pool opens, it sets its writer to NORMAL, after `prepareDatabase`. With that
-        // setting, commits are not synced at all. A value set here is kept.
+        // While a pool opens, it sets `synchronous=NORMAL` for its writer, after `prepareDatabase`.
+        // With NORMAL, commits are not synced at all. The pool keeps a value that is set after it
+        // was opened.
         try pool.writeWithoutTransaction { database in
             try database.execute(sql: "PRAGMA synchronous=FULL")
         }
     }
 
     /// - Parameter isReplay: Whether to add the columns that the fold reads. They come before the
-    ///   payload, so that SQLite does not have to skip it.
+    ///   payload, so that SQLite does not have to skip the payload.
     func createEvents(indexed: Bool, isReplay: Bool = false) throws {
         try pool.write { database in
             let fold = isReplay ? "title TEXT NOT NULL, sharer TEXT NOT NULL, createdAt INT," : ""

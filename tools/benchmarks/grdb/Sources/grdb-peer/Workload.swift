@@ -1,5 +1,5 @@
-/// The synthetic data set, the Swift equivalent of `peers/workload.h`; `digest` proves that the two
-/// agree.
+/// The synthetic data set, the Swift equivalent of `peers/workload.h`; `digest` proves that both
+/// generate the same events.
 struct Workload {
     static let payloadSize = 200
     static let firstSecond: Int64 = 1_350_000_000
@@ -46,8 +46,7 @@ struct Workload {
     /// Picks a video.
     ///
     /// Every octave of ranks has the same probability, which approximates Zipf's law with an
-    /// exponent of 1.
-    /// Each video also gets one event of its own, in shuffled order.
+    /// exponent of 1. Each video is also picked once in shuffled order, so that every video occurs.
     private func pickVideo(_ i: UInt64, _ random: UInt64) -> UInt64 {
         let count = UInt64(videos)
         let stride = UInt64(events) / count

@@ -1,9 +1,10 @@
 // Measures GRDB for the suite: `grdb-peer MEASURE --dir DIR --events N [--videos V] [--seed S]`.
 //
-//   append-1 log only, one durable commit per event append-1000 1,000 events per commit, a unique
-//   index on the event id, an index on the video read every event as a record, including its
-//   payload replay-* the video list, by four methods; see Replay.swift append-live 1,000 events per
-//   commit, with the upserts for every list; see Live.swift
+//   append-1      log only, one durable commit per event
+//   append-1000   1,000 events per commit, a unique index on the event id, an index on the video
+//   read          every event as a record, including its payload
+//   replay-*      the video list, by four methods; see Replay.swift
+//   append-live   1,000 events per commit, with the upserts for every list; see Live.swift
 
 import Foundation
 import GRDB

@@ -16,7 +16,7 @@ extension BenchSync {
     /// A new device downloads, verifies and records everything, and builds its projections until
     /// the first page of the list is available.
     ///
-    /// This process is the device, so its peak memory is that of the device.
+    /// This process is the device, so the peak memory of the process is that of the device.
     func bootstrap() async throws {
         let place = directory + "/device"
         let started = ContinuousClock.now

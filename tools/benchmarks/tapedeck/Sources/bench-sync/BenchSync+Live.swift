@@ -5,7 +5,7 @@ import TapedeckTesting
 
 extension BenchSync {
     /// Measures the time from the call that records an event on one device until the event is in
-    /// the log of another, while both devices stay connected.
+    /// another device's log, while both devices stay connected.
     ///
     /// The pauses between events have random lengths, so that no timer always fires at its most
     /// favourable moment.

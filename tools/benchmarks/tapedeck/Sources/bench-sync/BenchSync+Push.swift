@@ -7,9 +7,9 @@ extension BenchSync {
     /// One device with a backlog reads its log, compresses and pushes the events, and records the
     /// receipts.
     ///
-    /// The time ends when the last event is acknowledged. Afterwards, the device still reads its
-    /// events in the server's log (`settledSeconds`). Then plain requests send the same number of
-    /// events, which measures only the server.
+    /// The measured time ends when the last event is acknowledged. Afterwards, the device still
+    /// reads its own events from the server's log (`settledSeconds`). Then plain requests send the
+    /// same number of events, to measure only the server.
     func push() async throws {
         let device = try Device(directory + "/device")
         try device.record(events, seed: seed, videos: videos)

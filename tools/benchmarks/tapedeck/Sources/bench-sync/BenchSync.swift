@@ -18,7 +18,7 @@ struct BenchSync {
     let token: String
     /// The name of the contender that provides the server.
     let peer: String
-    /// The path of the directory with a file for the token of each space.
+    /// The path of the directory that contains one token file per space.
     let tokens: String?
 
     static func main() async {

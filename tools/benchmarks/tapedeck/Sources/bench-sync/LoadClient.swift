@@ -199,7 +199,7 @@ private struct Connection {
 
 /// The relevant part of a response's head, parsed by bytes, because it is read for every response.
 private struct HTTPHead {
-    /// The number of bytes, including the empty line.
+    /// The number of bytes in the head, including the empty line.
     var count = 0
     var status = 0
     var contentLength: Int?
@@ -226,8 +226,8 @@ private struct HTTPHead {
     }
 
     private static func isLength(_ line: ArraySlice<UInt8>) -> Bool {
-        // Upper-case and lower-case letters differ only in this bit; in the other characters, it is
-        // already set.
+        // Upper-case and lower-case letters differ only in this bit; in the other characters, this
+        // bit is already set.
         line.count > lengthName.count && zip(line, lengthName).allSatisfy { $0 | 0x20 == $1 }
     }
 

@@ -55,7 +55,7 @@ extension Bench {
     }
 
     /// Writes the activity of `append-live` for the peer: each payload as JSON, from which the peer
-    /// makes rows, and as the bytes that it stores.
+    /// makes rows, and as the bytes that the peer stores.
     func writeActivity() throws {
         var bytes: [UInt8] = []
         let duration = try timed {
@@ -82,7 +82,7 @@ extension Bench {
         let log = try EventLog.create(store)
         let standard = VideoProjections.standard
         let projections = ProjectionRunner(log, projections: standard.all)
-        // Projections on demand are kept up to date after their first use.
+        // On-demand projections are kept up to date after their first use.
         _ = try projections.rebuild(Bench.all)
         projections.follow()
         let duration = try timed {

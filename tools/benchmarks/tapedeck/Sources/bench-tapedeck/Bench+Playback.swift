@@ -11,7 +11,7 @@ extension Bench {
     /// The number of reports per append if all reports are recorded.
     private static let reportsPerAppend = 1_000
 
-    /// Records only those of `events` reports that yield an event, and builds every list.
+    /// Takes `events` reports, records only the reports that yield an event, and builds every list.
     func playYear() async throws {
         let place = store
         let store = try TapedeckStore.open(place)
@@ -80,7 +80,8 @@ extension Bench {
         precondition(count > 0, "no video is in progress after a year")
     }
 
-    /// Generates `events` reports, on each day from six in the evening; nil is a pause.
+    /// Generates `events` reports, which begin at six in the evening on each day; nil means a
+    /// pause.
     private func play(_ body: (PlaybackCoalescing.Report?) throws -> Void) throws {
         var random = SeededGenerator(seed: seed)
         var report = PlaybackProgressed()

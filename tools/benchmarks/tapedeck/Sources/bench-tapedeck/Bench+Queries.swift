@@ -11,7 +11,7 @@ extension Bench {
 
     private func video(_ number: Int) -> String { "vimeo:\(number + 1)" }
 
-    /// A user shares a video.
+    /// Returns the event in which a user shares a video.
     private func share(_ number: Int, at second: Int) throws -> ProposedEvent {
         let said = BroadcastReceived.with {
             ($0.broadcast, $0.video) = ("b\(number)", video(number))
@@ -22,7 +22,7 @@ extension Bench {
         return try ProposedEvent(sighting: said, observedAt: Int64(second) * 1_000)
     }
 
-    /// Fills a store with as many videos as events, and builds its lists.
+    /// Fills a store with `events` videos, and builds its lists.
     ///
     /// Each video is shared once, and every tenth video has comments.
     func fillVideos() throws {
@@ -85,8 +85,8 @@ extension Bench {
     /// Queries one video as of a random position, and the first page of the list as of the middle
     /// of the log.
     ///
-    /// The probability of choosing a video is proportional to its events, because the video of a
-    /// random event is chosen.
+    /// The probability of choosing a video is proportional to the number of its events, because the
+    /// video of a random event is chosen.
     func lookBack() throws {
         let store = try TapedeckStore.open(
             directory, creating: false, options: .init(unindexedEventsMax: .max))

@@ -5,8 +5,8 @@ import Tapedeck
 extension Bench {
     private static let questions = 200
 
-    /// Fills a store with as many videos as events, each shared once with a comment, and builds the
-    /// search index.
+    /// Fills a store with `events` videos, each shared once with a comment, and builds the search
+    /// index.
     func fillSearch() throws {
         let log = try EventLog.create(directory, options: .init(unindexedEventsMax: .max))
         for start in stride(from: 0, to: events, by: 10_000) {
@@ -33,7 +33,7 @@ extension Bench {
 
     private static let indexes = VideoProjections.standard.searched(in: .videos).map(\.name)
 
-    /// Searches for the first 20 videos by the most common three letters.
+    /// Searches for the first 20 videos that match the most common three-letter prefix.
     func search() throws {
         let store = try TapedeckStore.open(directory, creating: false)
         var (seconds, sum): ([Double], UInt64) = ([], 0)

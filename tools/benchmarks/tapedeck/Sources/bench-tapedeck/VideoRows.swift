@@ -2,7 +2,7 @@ import Tapedeck
 
 /// A broadcast of the suite, as bytes.
 ///
-/// The columns of the peers are fields of the payload here, and each fold reads them again.
+/// The peers' columns are fields of the payload here, and each fold reads these fields again.
 enum Broadcast {
     static let type: EventType = "BroadcastReceived"
 
@@ -45,7 +45,7 @@ extension Event {
     }
 }
 
-/// The video list that the peers also maintain: a row per video, and its place in the list.
+/// The video list that the peers also maintain: a row per video, and its position in the list.
 struct VideoRows: Projection {
     struct State: ProjectionState {
         var count: UInt64 = 0
