@@ -107,7 +107,8 @@ public nonisolated struct OutcomeRecorded: Sendable {
     public typealias RawValue = Int
     case unspecified // = 0
 
-    /// A request is about to be sent. Whether it took effect is unknown until a later outcome is recorded.
+    /// A request is about to be sent. Whether the request took effect is unknown until a later outcome is
+    /// recorded.
     case dispatched // = 1
 
     /// The remote carried out the intent.
@@ -178,8 +179,8 @@ public nonisolated struct OutcomeRecorded: Sendable {
   public init() {}
 }
 
-/// A device claims the right to deliver an intent for the device that recorded it. The claim counts only if the
-/// sync server receives it after the end of the previous holder's lease.
+/// A device claims the right to deliver an intent for the device that recorded it. The claim is valid only if
+/// the sync server receives it after the end of the previous holder's lease.
 public nonisolated struct IntentClaimed: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -199,8 +200,8 @@ public nonisolated struct IntentClaimed: Sendable {
   public init() {}
 }
 
-/// A device read a feed of a remote completely, or up to what an earlier event covers. The event has the tag of its feed, so no
-/// device reads the same rows again only to find out whether it knows them all.
+/// A device read a remote's feed completely, or up to the rows that an earlier event covers. The event has the
+/// tag of its feed, so that no device reads the same rows again only to find out whether it has them all.
 public nonisolated struct FeedRead: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

@@ -10,9 +10,9 @@
 
 /// The messages that devices and a sync server exchange.
 ///
-/// The server keeps one log per space: the entries that devices have pushed, in order of arrival, at
-/// dense positions from 1. It never reorders, renumbers or rewrites entries, and never reads a payload.
-/// Every request can be repeated safely, because responses depend only on the stored data.
+/// The server keeps one log per space: the entries that devices have pushed, in order of arrival, at dense
+/// positions from 1. The server never reorders, renumbers or rewrites entries, and never reads a payload. Every
+/// request can be repeated safely, because responses depend only on the stored data.
 ///
 /// Every protobuf body (request, response or error) ends with field 15 of its message, a fixed32: the CRC-32C
 /// (Castagnoli) of all bytes before it, after decompression. The last five bytes are therefore 7D and the checksum,
@@ -122,7 +122,7 @@ package nonisolated struct WireHandshakeResponse: Sendable {
 }
 
 /// POST /v1/lineage: the device has read entries that the server's log does not contain, so the server has lost
-/// part of its log. The server verifies the claim. If it is true, the log continues as a new lineage, which
+/// part of its log. The server verifies the claim. If the claim is true, the log continues as a new lineage, which
 /// devices read from the beginning and to which they upload the lost events. The response is a HandshakeResponse.
 package nonisolated struct WireLineageRequest: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -164,10 +164,10 @@ package nonisolated struct WirePushRequest: Sendable {
   /// The lineage that the device expects.
   package var lineage: Data = Data()
 
-  /// Entries without separators. Each consists of its kind (1 byte), the length of its body (4 bytes,
+  /// Entries without separators. Each entry consists of its kind (1 byte), the length of its body (4 bytes,
   /// little-endian) and its body.
   ///   kind 1: the canonical bytes of an event, or of a range stub, which replaces adjacent, compacted events of
-  ///           one origin and has the id of the last of them (schema/storage/v1.md)
+  ///           one origin and has the id of the last of these events (schema/storage/v1.md)
   ///   kind 2: a receipt of an earlier lineage, in the form used by exports, for an event that the server has
   package var entries: Data = Data()
 
@@ -255,11 +255,11 @@ package nonisolated struct WireProblem: Sendable {
     package typealias RawValue = Int
     case unspecified // = 0
 
-    /// The event does not follow its origin's last event; `sequence` is the expected one.
+    /// The event does not follow its origin's last event; `sequence` is the sequence that the server expects.
     case gap // = 1
 
-    /// The server has a different event with this id. `sequence` is the sequence of the first such event. It is 0
-    /// if only the chains differ, which means that the first difference is before the pushed events.
+    /// The server has a different event with this id. `sequence` is the sequence of the first such event, or 0 if
+    /// only the chains differ, which means that the first difference is before the pushed events.
     case fork // = 2
 
     /// The entry is malformed.
@@ -331,7 +331,8 @@ package nonisolated struct WirePullRequest: Sendable {
   /// empty.
   package var origin: Data = Data()
 
-  /// Only events after this sequence are returned as references, because the device has compacted events up to it.
+  /// Only events after this sequence are returned as references, because the device has compacted its events up to
+  /// this sequence.
   package var originAfter: UInt64 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -363,8 +364,9 @@ package nonisolated struct WirePullResponse: Sendable {
   /// The server's head. If the last position of this page is below the head, there are more entries.
   package var head: UInt64 = 0
 
-  /// The hash chain over all entries up to the last one of this page: 16 bytes. The device computes it too, for its
-  /// next cursor. If the two differ, the page was changed in transit and is not recorded.
+  /// The hash chain over all entries up to the last one of this page: 16 bytes. The device also computes this hash
+  /// chain, for its next cursor. If the two hash chains differ, the page was changed in transit and is not
+  /// recorded.
   package var digest: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()

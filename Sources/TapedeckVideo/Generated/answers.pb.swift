@@ -90,8 +90,8 @@ public nonisolated struct QuestionAsked: Sendable {
   public init() {}
 }
 
-/// The user recorded an answer to a question. Its files are among the blobs of the device that
-/// recorded it, to be uploaded to the question's server.
+/// The user recorded an answer to a question. The answer's files are among the blobs of the device that recorded
+/// the answer; this device uploads them to the question's server.
 public nonisolated struct AnswerRecorded: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -132,8 +132,8 @@ public nonisolated struct AnswerRecorded: Sendable {
   fileprivate var _recording: String? = nil
 }
 
-/// The user recorded a segment of an answer. Its file is among the blobs of the device that
-/// recorded it, so a recording belongs to one device.
+/// The user recorded a segment of an answer. The segment's file is among the blobs of the device that recorded
+/// the segment, so a recording belongs to one device.
 public nonisolated struct AnswerSegmentRecorded: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -220,7 +220,7 @@ public nonisolated struct AnswerMergeFailed: Sendable {
   public init() {}
 }
 
-/// The user edited a profile. The last write to each field counts, whether by this event or by the remote. A
+/// The user edited a profile. Each field has the value that was written last, by this event or by the remote. A
 /// write by the remote has the time of the first observation with the new value.
 public nonisolated struct ProfileEdited: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
@@ -361,8 +361,8 @@ public nonisolated struct FollowObserved: Sendable {
   fileprivate var _isOn: Bool? = nil
 }
 
-/// An observation of a user, as reported by a remote: either the profile, or the counts. They are observed
-/// separately, because most responses contain only the profile.
+/// An observation of a user, as reported by a remote: either the profile, or the counts. The profile and the
+/// counts are observed separately, because most responses contain only the profile.
 public nonisolated struct UserObserved: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -485,7 +485,7 @@ public nonisolated struct QuestionObserved: Sendable {
   /// The id of the user who is asked.
   public var receiver: String = String()
 
-  /// The id of the `QuestionAsked` that created the question, if it was asked here.
+  /// The id of the `QuestionAsked` that created the question; absent if no event in the log created it.
   public var postedAs: String {
     get {_postedAs ?? String()}
     set {_postedAs = newValue}
@@ -554,7 +554,7 @@ public nonisolated struct AnswerObserved: Sendable {
   /// Clears the value of `commentCount`. Subsequent reads from it will return its default value.
   public mutating func clearCommentCount() {self._commentCount = nil}
 
-  /// The id of the `AnswerRecorded` that created the answer, if it was recorded here.
+  /// The id of the `AnswerRecorded` that created the answer; absent if no event in the log created it.
   public var postedAs: String {
     get {_postedAs ?? String()}
     set {_postedAs = newValue}
@@ -593,9 +593,21 @@ public nonisolated struct LikeObserved: Sendable {
   /// The id of the user who likes the answer.
   public var user: String = String()
 
+  /// Whether the remote no longer shows the like. The newest sighting decides; without this field, it shows the like.
+  public var removed: Bool {
+    get {_removed ?? false}
+    set {_removed = newValue}
+  }
+  /// Returns true if `removed` has been explicitly set.
+  public var hasRemoved: Bool {self._removed != nil}
+  /// Clears the value of `removed`. Subsequent reads from it will return its default value.
+  public mutating func clearRemoved() {self._removed = nil}
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
+
+  fileprivate var _removed: Bool? = nil
 }
 
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
@@ -1286,7 +1298,7 @@ nonisolated extension AnswerObserved: SwiftProtobuf.Message, SwiftProtobuf._Mess
 
 nonisolated extension LikeObserved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".LikeObserved"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}like\0\u{1}answer\0\u{1}user\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}like\0\u{1}answer\0\u{1}user\0\u{1}removed\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1297,12 +1309,17 @@ nonisolated extension LikeObserved: SwiftProtobuf.Message, SwiftProtobuf._Messag
       case 1: try { try decoder.decodeSingularStringField(value: &self.like) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.answer) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self.user) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self._removed) }()
       default: break
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.like.isEmpty {
       try visitor.visitSingularStringField(value: self.like, fieldNumber: 1)
     }
@@ -1312,6 +1329,9 @@ nonisolated extension LikeObserved: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if !self.user.isEmpty {
       try visitor.visitSingularStringField(value: self.user, fieldNumber: 3)
     }
+    try { if let v = self._removed {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 4)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1319,6 +1339,7 @@ nonisolated extension LikeObserved: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if lhs.like != rhs.like {return false}
     if lhs.answer != rhs.answer {return false}
     if lhs.user != rhs.user {return false}
+    if lhs._removed != rhs._removed {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -22,7 +22,7 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// The user submitted a YouTube video to the public list. At least one of the video and its URL must be given.
+/// The user submitted a YouTube video to the public list. The video's key, its URL or both must be given.
 public nonisolated struct VideoSubmitted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -142,7 +142,7 @@ public nonisolated struct SubmissionObserved: Sendable {
   /// Clears the value of `channel`. Subsequent reads from it will return its default value.
   public mutating func clearChannel() {self._channel = nil}
 
-  /// The id of the `VideoSubmitted` that created the submission, if the video was submitted here.
+  /// The id of the `VideoSubmitted` that created the submission; absent if no event in the log created it.
   public var postedAs: String {
     get {_postedAs ?? String()}
     set {_postedAs = newValue}
@@ -356,8 +356,8 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   /// Clears the value of `isBlocked`. Subsequent reads from it will return its default value.
   public mutating func clearIsBlocked() {_uniqueStorage()._isBlocked = nil}
 
-  /// The temporary id that the sender's device gave to the message. If this user sent the message, it is the id
-  /// of a `ChatMessagePosted`.
+  /// The temporary id that the sender's device gave to the message. If this user sent the message, the temporary
+  /// id is the id of a `ChatMessagePosted`.
   public var tempID: String {
     get {_storage._tempID ?? String()}
     set {_uniqueStorage()._tempID = newValue}
@@ -367,7 +367,7 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   /// Clears the value of `tempID`. Subsequent reads from it will return its default value.
   public mutating func clearTempID() {_uniqueStorage()._tempID = nil}
 
-  /// The id of the `ChatMessagePosted` that created the message, if it was posted here.
+  /// The id of the `ChatMessagePosted` that created the message; absent if no event in the log created it.
   public var postedAs: String {
     get {_storage._postedAs ?? String()}
     set {_uniqueStorage()._postedAs = newValue}
@@ -384,7 +384,7 @@ public nonisolated struct ChatMessageObserved: @unchecked Sendable {
   fileprivate var _storage = _StorageClass.defaultInstance
 }
 
-/// A viewer opened a video. Each viewer counts once per time window, however many openings are reported.
+/// A viewer opened a video. Each viewer is counted once per time window, however many openings are reported.
 public nonisolated struct VideoOpened: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -396,7 +396,7 @@ public nonisolated struct VideoOpened: Sendable {
   /// The viewer: the remote's id of an account or, for guests, the device's name.
   public var viewer: String = String()
 
-  /// The globally unique name of the viewing, the same in each report of it.
+  /// The globally unique name of the viewing, the same in each report of the viewing.
   public var viewing: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

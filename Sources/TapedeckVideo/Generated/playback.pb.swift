@@ -57,8 +57,9 @@ public nonisolated struct PlayabilityChecked: Sendable {
   /// Clears the value of `attempt`. Subsequent reads from it will return its default value.
   public mutating func clearAttempt() {self._attempt = nil}
 
-  /// The number of seconds until a failed check is retried; absent if it is never retried automatically. The time
-  /// is counted from the event's effective stamp, so that a wrong clock on one device does not delay others.
+  /// The number of seconds until a failed check is retried; absent if the check is never retried automatically.
+  /// The delay begins at the event's effective stamp, so that a wrong clock on one device does not delay other
+  /// devices.
   public var retryAfterSeconds: Double {
     get {_retryAfterSeconds ?? 0}
     set {_retryAfterSeconds = newValue}
@@ -99,7 +100,7 @@ public nonisolated struct ExtractionFailed: Sendable {
   /// Clears the value of `attempt`. Subsequent reads from it will return its default value.
   public mutating func clearAttempt() {self._attempt = nil}
 
-  /// The number of seconds until the next attempt; absent if there is no automatic retry. The time is counted from
+  /// The number of seconds until the next attempt; absent if there is no automatic retry. The delay begins at
   /// the event's effective stamp.
   public var retryAfterSeconds: Double {
     get {_retryAfterSeconds ?? 0}
@@ -147,7 +148,7 @@ public nonisolated struct NowPlayingChanged: Sendable {
   /// Clears the value of `viewing`. Subsequent reads from it will return its default value.
   public mutating func clearViewing() {self._viewing = nil}
 
-  /// The position of the device, in seconds.
+  /// The device's position in the video, in seconds.
   public var positionSeconds: Double = 0
 
   /// Whether the device is playing rather than paused.
@@ -161,7 +162,7 @@ public nonisolated struct NowPlayingChanged: Sendable {
   fileprivate var _viewing: String? = nil
 }
 
-/// A video was added to the end of a queue; a video that is already in the queue keeps its place.
+/// A video was added to the end of a queue; a video that is already in the queue keeps its position.
 public nonisolated struct VideoQueued: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -178,7 +179,7 @@ public nonisolated struct VideoQueued: Sendable {
   public init() {}
 }
 
-/// A video was queued to play next; a video that is already in the queue moves.
+/// A video was queued to play next; if it was already in the queue, it is moved.
 public nonisolated struct VideoQueuedNext: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -190,8 +191,8 @@ public nonisolated struct VideoQueuedNext: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// The video after which to play the queued video: the video that is playing now. If absent or not in the
-  /// queue, the queued video goes to the front.
+  /// The video after which to play the queued video: the video that is playing now. If this field is absent or
+  /// names a video that is not in the queue, the queued video goes to the front.
   public var after: String {
     get {_after ?? String()}
     set {_after = newValue}

@@ -129,6 +129,27 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `watched`. Subsequent reads from it will return its default value.
   public mutating func clearWatched() {self._watched = nil}
 
+  /// The remote's id of the channel that the video was shared to.
+  public var channel: String {
+    get {_channel ?? String()}
+    set {_channel = newValue}
+  }
+  /// Returns true if `channel` has been explicitly set.
+  public var hasChannel: Bool {self._channel != nil}
+  /// Clears the value of `channel`. Subsequent reads from it will return its default value.
+  public mutating func clearChannel() {self._channel = nil}
+
+  /// Whether the remote no longer has the broadcast. The newest sighting decides; without this field, it shows the
+  /// broadcast.
+  public var removed: Bool {
+    get {_removed ?? false}
+    set {_removed = newValue}
+  }
+  /// Returns true if `removed` has been explicitly set.
+  public var hasRemoved: Bool {self._removed != nil}
+  /// Clears the value of `removed`. Subsequent reads from it will return its default value.
+  public mutating func clearRemoved() {self._removed = nil}
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -142,6 +163,8 @@ public nonisolated struct BroadcastReceived: Sendable {
   fileprivate var _liked: Bool? = nil
   fileprivate var _watchLater: Bool? = nil
   fileprivate var _watched: Bool? = nil
+  fileprivate var _channel: String? = nil
+  fileprivate var _removed: Bool? = nil
 }
 
 /// The URL of a video's content was found.
@@ -184,7 +207,7 @@ public nonisolated struct VideoExtracted: Sendable {
   fileprivate var _expiresAt: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
 }
 
-/// The user commented on a video or an answer; exactly one of the two is given.
+/// The user commented on a video or an answer; exactly one of `video` and `answer` is present.
 public nonisolated struct CommentPosted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -281,7 +304,7 @@ public nonisolated struct PlaybackProgressed: Sendable {
   public init() {}
 }
 
-/// The user liked a video or an answer, or removed the like; exactly one of the two is given.
+/// The user liked a video or an answer, or removed the like; exactly one of `video` and `answer` is present.
 public nonisolated struct LikeToggled: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -326,7 +349,7 @@ public nonisolated struct LikeToggled: Sendable {
   fileprivate var _isOn: Bool? = nil
 }
 
-/// The user watched a video, or started to.
+/// The user watched a video, or started to watch it.
 public nonisolated struct VideoWatched: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -458,7 +481,7 @@ public nonisolated struct CommentObserved: Sendable {
   /// Clears the value of `createdAt`. Subsequent reads from it will return its default value.
   public mutating func clearCreatedAt() {self._createdAt = nil}
 
-  /// The id of the `CommentPosted` that created the comment, if it was posted here.
+  /// The id of the `CommentPosted` that created the comment; absent if no event in the log created it.
   public var postedAs: String {
     get {_postedAs ?? String()}
     set {_postedAs = newValue}
@@ -467,6 +490,26 @@ public nonisolated struct CommentObserved: Sendable {
   public var hasPostedAs: Bool {self._postedAs != nil}
   /// Clears the value of `postedAs`. Subsequent reads from it will return its default value.
   public mutating func clearPostedAs() {self._postedAs = nil}
+
+  /// The remote's id of the conversation that contains the comment.
+  public var conversation: String {
+    get {_conversation ?? String()}
+    set {_conversation = newValue}
+  }
+  /// Returns true if `conversation` has been explicitly set.
+  public var hasConversation: Bool {self._conversation != nil}
+  /// Clears the value of `conversation`. Subsequent reads from it will return its default value.
+  public mutating func clearConversation() {self._conversation = nil}
+
+  /// Whether the remote no longer shows the comment. The newest sighting decides; without this field, it shows the comment.
+  public var removed: Bool {
+    get {_removed ?? false}
+    set {_removed = newValue}
+  }
+  /// Returns true if `removed` has been explicitly set.
+  public var hasRemoved: Bool {self._removed != nil}
+  /// Clears the value of `removed`. Subsequent reads from it will return its default value.
+  public mutating func clearRemoved() {self._removed = nil}
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
@@ -477,6 +520,8 @@ public nonisolated struct CommentObserved: Sendable {
   fileprivate var _author: String? = nil
   fileprivate var _createdAt: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
   fileprivate var _postedAs: String? = nil
+  fileprivate var _conversation: String? = nil
+  fileprivate var _removed: Bool? = nil
 }
 
 /// An observation of a frame: one copy of a video at a remote. The connector for that remote uses this message,
@@ -588,7 +633,7 @@ public nonisolated struct FrameObserved: Sendable {
 }
 
 /// An observation of a video on a list that a remote keeps: a user's stream, a channel's dashboard, or a roll.
-/// The newest observation of an entry counts.
+/// Only the newest observation of an entry is used.
 public nonisolated struct VideoListed: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -637,7 +682,7 @@ fileprivate nonisolated let _protobuf_package = "tapedeck.video.v1"
 
 nonisolated extension BroadcastReceived: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".BroadcastReceived"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}broadcast\0\u{1}video\0\u{1}title\0\u{1}sharer\0\u{1}origin\0\u{1}comment\0\u{3}created_at\0\u{3}updated_at\0\u{1}liked\0\u{3}watch_later\0\u{1}watched\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}broadcast\0\u{1}video\0\u{1}title\0\u{1}sharer\0\u{1}origin\0\u{1}comment\0\u{3}created_at\0\u{3}updated_at\0\u{1}liked\0\u{3}watch_later\0\u{1}watched\0\u{2}\u{3}channel\0\u{2}\u{2}removed\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -656,6 +701,8 @@ nonisolated extension BroadcastReceived: SwiftProtobuf.Message, SwiftProtobuf._M
       case 9: try { try decoder.decodeSingularBoolField(value: &self._liked) }()
       case 10: try { try decoder.decodeSingularBoolField(value: &self._watchLater) }()
       case 11: try { try decoder.decodeSingularBoolField(value: &self._watched) }()
+      case 14: try { try decoder.decodeSingularStringField(value: &self._channel) }()
+      case 16: try { try decoder.decodeSingularBoolField(value: &self._removed) }()
       default: break
       }
     }
@@ -699,6 +746,12 @@ nonisolated extension BroadcastReceived: SwiftProtobuf.Message, SwiftProtobuf._M
     try { if let v = self._watched {
       try visitor.visitSingularBoolField(value: v, fieldNumber: 11)
     } }()
+    try { if let v = self._channel {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 14)
+    } }()
+    try { if let v = self._removed {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 16)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -714,6 +767,8 @@ nonisolated extension BroadcastReceived: SwiftProtobuf.Message, SwiftProtobuf._M
     if lhs._liked != rhs._liked {return false}
     if lhs._watchLater != rhs._watchLater {return false}
     if lhs._watched != rhs._watched {return false}
+    if lhs._channel != rhs._channel {return false}
+    if lhs._removed != rhs._removed {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1045,7 +1100,7 @@ nonisolated extension VideoShared: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension CommentObserved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".CommentObserved"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}comment\0\u{1}video\0\u{1}answer\0\u{1}text\0\u{1}author\0\u{3}created_at\0\u{3}posted_as\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}comment\0\u{1}video\0\u{1}answer\0\u{1}text\0\u{1}author\0\u{3}created_at\0\u{3}posted_as\0\u{1}conversation\0\u{1}removed\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1060,6 +1115,8 @@ nonisolated extension CommentObserved: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 5: try { try decoder.decodeSingularStringField(value: &self._author) }()
       case 6: try { try decoder.decodeSingularMessageField(value: &self._createdAt) }()
       case 7: try { try decoder.decodeSingularStringField(value: &self._postedAs) }()
+      case 8: try { try decoder.decodeSingularStringField(value: &self._conversation) }()
+      case 9: try { try decoder.decodeSingularBoolField(value: &self._removed) }()
       default: break
       }
     }
@@ -1091,6 +1148,12 @@ nonisolated extension CommentObserved: SwiftProtobuf.Message, SwiftProtobuf._Mes
     try { if let v = self._postedAs {
       try visitor.visitSingularStringField(value: v, fieldNumber: 7)
     } }()
+    try { if let v = self._conversation {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 8)
+    } }()
+    try { if let v = self._removed {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 9)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1102,6 +1165,8 @@ nonisolated extension CommentObserved: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs._author != rhs._author {return false}
     if lhs._createdAt != rhs._createdAt {return false}
     if lhs._postedAs != rhs._postedAs {return false}
+    if lhs._conversation != rhs._conversation {return false}
+    if lhs._removed != rhs._removed {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
