@@ -16,6 +16,9 @@ final class RemoteWorld {
     var root = ""
     /// Determines the faults for a request; nil to use the simulator's own faults.
     var weather: ((RemoteRequest) -> SimulatorAdversary?)?
+    /// The response of something between the device and the remote, such as a captive portal; nil to
+    /// let the remote respond.
+    var portal: ((RemoteRequest) -> RemoteResponse?)?
 
     init(clock: ManualClock = ManualClock(), _ simulator: (Int64) -> any RemoteSimulator) {
         self.clock = clock
@@ -25,6 +28,10 @@ final class RemoteWorld {
     func send(_ request: RemoteRequest) throws(SyncFailure) -> RemoteResponse {
         requests.append(request)
         clock.advance(by: .milliseconds(latency))
+        if var response = portal?(request) {
+            response.headers.append(.init("Date", RemoteWorld.date(clock.milliseconds)))
+            return response
+        }
         var headers = request.headers.map { SimulatedField($0.name, $0.value) }
         var body: [UInt8] = []
         switch request.body {
@@ -232,5 +239,15 @@ final class RemoteDevice {
         try store.projections.read(nil) {
             try VideoQueries($0).watchLater(limit: 500).videos.map(\.key)
         }
+    }
+}
+
+/// Copies the events of each device to the other.
+func exchange(_ devices: RemoteDevice...) throws {
+    let files = try TemporaryStore("files")
+    for (number, from) in devices.enumerated() {
+        let file = files.path("events-\(number)")
+        try from.store.log.export(to: file)
+        for to in devices where to !== from { _ = try to.store.log.importEvents(from: file) }
     }
 }

@@ -8,16 +8,6 @@ import Testing
 
 /// Two devices of one user read the same remote, and exchange their events without it.
 @Suite(.offTasks) struct SharedFeedTests {
-    /// Copies the events of each device to the other.
-    private func exchange(_ devices: RemoteDevice...) throws {
-        let files = try TemporaryStore("files")
-        for (number, from) in devices.enumerated() {
-            let file = files.path("events-\(number)")
-            try from.store.log.export(to: file)
-            for to in devices where to !== from { _ = try to.store.log.importEvents(from: file) }
-        }
-    }
-
     private func requests(_ world: RemoteWorld, during sync: () throws -> Void) rethrows -> Int {
         let before = world.requests.count
         try sync()

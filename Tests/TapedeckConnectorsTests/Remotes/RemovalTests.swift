@@ -1,0 +1,276 @@
+import Tapedeck
+import TapedeckConnectors
+import TapedeckSync
+import TapedeckTesting
+import TapedeckVideo
+import TestSupport
+import Testing
+
+/// Entries that left a remote leave this store's lists; nothing else does.
+@Suite(.offTasks) struct RemovalTests {
+    // MARK: - Shelby 2012
+
+    /// A device that has read a channel, and the simulator of its remote.
+    private struct Channel {
+        let world = RemoteWorld { ShelbySimulator(seed: 7, at: $0) }
+        let device: RemoteDevice
+
+        init() throws {
+            device = try Channel.device(world, seed: 1)
+        }
+
+        static func device(_ world: RemoteWorld, seed: UInt64) throws -> RemoteDevice {
+            try RemoteDevice(
+                world, "shelby",
+                RemoteSecrets(
+                    token: SimulatorAccount.oauthToken, tokenSecret: SimulatorAccount.oauthSecret),
+                seed: seed, root: "/v2")
+        }
+
+        var broadcasts: [ShelbyV2World.Broadcast] {
+            get throws { try #require(world.simulator as? ShelbySimulator).v2.world.broadcasts }
+        }
+
+        func change(_ body: (inout [ShelbyV2World.Broadcast]) -> Void) throws {
+            var shelby = try #require(world.simulator as? ShelbySimulator)
+            body(&shelby.v2.world.broadcasts)
+            world.simulator = shelby
+        }
+
+        /// Syncs a minute later.
+        func sync(_ device: RemoteDevice? = nil) throws {
+            world.clock.advance(by: .seconds(60))
+            try (device ?? self.device).sync()
+        }
+
+        func listed(_ device: RemoteDevice? = nil) throws -> Int {
+            try (device ?? self.device).query {
+                try $0.videos(limit: QueryLimits.pageCountMax).videos.reduce(0) {
+                    $0 + $1.broadcasts
+                }
+            }
+        }
+    }
+
+    @Test func missingBroadcastIsGoneAndReturns() throws {
+        let channel = try Channel()
+        try channel.sync()
+        let before = try channel.listed()
+        let gone = try channel.broadcasts[3]
+        try channel.change { $0.remove(at: 3) }
+        try channel.sync()
+        #expect(try channel.listed() == before - 1)
+        let recorded = try channel.device.recorded(BroadcastReceived.self).filter(\.removed)
+        #expect(recorded.map(\.broadcast) == [gone.id])
+        try channel.sync()
+        #expect(try channel.device.recorded(BroadcastReceived.self).count(where: \.removed) == 1)
+        try channel.change { $0.append(gone) }
+        try channel.sync()
+        #expect(try channel.listed() == before)
+    }
+
+    @Test func emptyListNeedsASecondReading() throws {
+        let channel = try Channel()
+        try channel.sync()
+        let (before, all) = (try channel.listed(), try channel.broadcasts)
+        try channel.change { $0 = [] }
+        try channel.sync()
+        #expect(try channel.listed() == before)
+        try channel.change { $0 = all }
+        try channel.sync()
+        try channel.change { $0 = [] }
+        try channel.sync()
+        #expect(try channel.listed() == before, "the first empty list was a single one")
+        try channel.sync()
+        #expect(try channel.listed() == 0)
+    }
+
+    /// The remote shows only its newest broadcasts.
+    @Test func capRemovesNothing() throws {
+        let channel = try Channel()
+        try channel.sync()
+        let before = try channel.listed()
+        let sorted = try channel.broadcasts.sorted { $0.createdAt < $1.createdAt }
+        // A new broadcast displaces the oldest one.
+        try channel.change { broadcasts in
+            var new = sorted[sorted.count - 1]
+            new.id = "4fffffffffffffffffffffff"
+            new.createdAt += 1_000
+            new.updatedAt = new.createdAt
+            broadcasts = Array(sorted.dropFirst()) + [new]
+        }
+        try channel.sync()
+        #expect(try channel.listed() == before + 1)
+        #expect(try !channel.device.recorded(BroadcastReceived.self).contains(where: \.removed))
+        // If the list becomes shorter, the oldest one was removed.
+        try channel.change { broadcasts in
+            broadcasts.sort { $0.createdAt < $1.createdAt }
+            broadcasts.removeFirst()
+        }
+        try channel.sync()
+        #expect(try channel.listed() == before - 1)
+    }
+
+    @Test func errorsAndRedirectsRemoveNothing() throws {
+        let channel = try Channel()
+        try channel.sync()
+        let before = try channel.listed()
+        for status in [302, 404, 500] {
+            for _ in 1...3 {
+                channel.world.portal = { request in
+                    request.path.hasSuffix("/broadcasts.json")
+                        ? RemoteResponse(status: status, headers: [], body: Array("[]".utf8)) : nil
+                }
+                try channel.sync()
+            }
+        }
+        #expect(try channel.listed() == before)
+    }
+
+    @Test func removalIsRecordedByOneDevice() throws {
+        let channel = try Channel()
+        let tablet = try Channel.device(channel.world, seed: 2)
+        try channel.sync()
+        try exchange(channel.device, tablet)
+        try channel.change { $0.removeFirst() }
+        try channel.sync()
+        try exchange(channel.device, tablet)
+        try channel.sync(tablet)
+        #expect(try tablet.listed() == channel.listed())
+        #expect(try tablet.recorded(BroadcastReceived.self).count(where: \.removed) == 1)
+    }
+
+    /// The phone read the broadcast, and only the tablet is left.
+    @Test func removalsOfBroadcastsReadByAnotherDeviceAreFound() throws {
+        let channel = try Channel()
+        let tablet = try Channel.device(channel.world, seed: 2)
+        try channel.sync()
+        try exchange(channel.device, tablet)
+        try channel.change { $0.remove(at: 3) }
+        try channel.sync(tablet)
+        #expect(try tablet.recorded(BroadcastReceived.self).count(where: \.removed) == 1)
+    }
+
+    // MARK: - Shelby 2012 to 2014
+
+    private func onRoll(_ device: RemoteDevice) throws -> Int {
+        try device.query {
+            try $0.videos(
+                in: .listed(VideoGroup.personalRoll), at: UTCTime(milliseconds: 0)
+            ).videos.count
+        }
+    }
+
+    @Test func videoUnlikedElsewhereLeavesTheRoll() throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        try device.sync()
+        let video = try #require(try rig.untouched().first)
+        let before = try onRoll(device)
+        try device.append(ShelbyV1Rig.liked(video, true))
+        try device.sync()
+        try device.sync()
+        #expect(try onRoll(device) == before + 1)
+        for copy in try rig.copies() { try rig.change { $0.remove(copy.id) } }
+        rig.world.clock.advance(by: .seconds(60))
+        try device.sync()
+        #expect(try onRoll(device) == before)
+        let flags = try device.recorded(BroadcastReceived.self).filter(\.hasLiked).map(\.liked)
+        #expect(flags.last == false)
+    }
+
+    @Test func unlikeLeavesTheRollAtOnce() throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        try device.sync()
+        let video = try #require(try rig.untouched().first)
+        let before = try onRoll(device)
+        try device.append(ShelbyV1Rig.liked(video, true))
+        try device.sync()
+        try device.sync()
+        try device.append(ShelbyV1Rig.liked(video, false))
+        try device.sync()
+        #expect(try onRoll(device) == before)
+    }
+
+    @Test func removedMessageIsGone() throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        let video = try #require(try rig.untouched().first)
+        try device.append(
+            ShelbyV1Rig.comment(video, "one"), ShelbyV1Rig.comment(video, "two"))
+        try device.sync()
+        try device.sync()
+        func texts() throws -> [String] {
+            try device.query {
+                try $0.comments(on: VideoKey(video), limit: 100).comments.compactMap(\.text)
+            }.filter { ["one", "two"].contains($0) }
+        }
+        #expect(Set(try texts()) == ["one", "two"])
+        try rig.change { shelby in
+            for id in shelby.conversations.keys {
+                shelby.conversations[id]?.messages.removeAll { $0.text == "one" }
+            }
+        }
+        rig.world.clock.advance(by: .seconds(60))
+        try device.sync()
+        #expect(try texts() == ["two"])
+    }
+
+    // MARK: - Whale
+
+    @Test func removedCommentsAndLikesAreGone() throws {
+        let desk = try WhaleDesk()
+        try desk.comment("mine")
+        try desk.settle()
+        try desk.device.sync()
+        #expect(Set(try desk.texts()) == ["nice", "mine"])
+        func likers() throws -> [String?] {
+            try desk.device.query { try $0.likers(of: "2").likers.map(\.user) }
+        }
+        #expect(try likers() == ["3"])
+        try desk.change { whale in
+            whale.world.comments.removeAll { $0.answer == 1 && $0.content == "nice" }
+        }
+        desk.world.clock.advance(by: .seconds(60))
+        try desk.device.sync()
+        #expect(try desk.texts() == ["mine"])
+        // The counts become null, so there are no lists to read.
+        try desk.change { whale in
+            whale.world.comments.removeAll { $0.answer == 1 }
+            whale.world.likes = []
+        }
+        desk.world.clock.advance(by: .seconds(60))
+        try desk.device.sync()
+        #expect(try desk.texts() == ["mine"], "one empty list proves nothing")
+        desk.world.clock.advance(by: .seconds(60))
+        try desk.device.sync()
+        #expect(try desk.texts().isEmpty)
+        #expect(try likers().isEmpty)
+    }
+
+    /// The device fails between the pages of a list.
+    @Test func halfAReadingRemovesNothing() throws {
+        let desk = try WhaleDesk()
+        try desk.change { whale in
+            for number in 10..<250 {
+                whale.world.comments.append(
+                    WhaleWorld.Comment(
+                        id: number, content: "c\(number)", answer: 1, commenter: 2,
+                        insertedAt: Int64(number)))
+            }
+        }
+        try desk.device.sync()
+        let before = try desk.device.recorded(CommentObserved.self).count
+        try desk.change { $0.world.comments.removeAll { $0.id == 240 } }
+        for request in 1...12 {
+            desk.world.clock.advance(by: .seconds(60))
+            try desk.device.sync(crashing: .before(request))
+            let removed = try desk.device.recorded(CommentObserved.self).filter(\.removed)
+            #expect(removed.map(\.comment).allSatisfy { $0 == "whale:240" })
+        }
+        try desk.device.sync()
+        let all = try desk.device.recorded(CommentObserved.self)
+        #expect(all.count == before + 1)
+    }
+}
