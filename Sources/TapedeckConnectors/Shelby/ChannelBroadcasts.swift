@@ -97,13 +97,12 @@ struct ChannelBroadcasts: Projection {
     /// Returns the known broadcasts in a channel.
     static func known(in channel: String, _ views: some ViewReader) throws -> [Known] {
         let front = RowKey().text(channel)
-        let (first, end) = (RowKey(front.bytes), front.end)
         var found: [Known] = []
         var after: [UInt8]?
         while true {
             let rows = try views.rows(
-                of: ChannelBroadcasts(), table: 0, lower: RowKey(first.bytes),
-                upper: RowKey(end.bytes), after: after, limit: pageCount)
+                of: ChannelBroadcasts(), table: 0, lower: front, upper: front.end,
+                after: after, limit: pageCount)
             for row in rows {
                 found.append(
                     try StateReader.read(row.value) { (reader) throws(ModelError) in

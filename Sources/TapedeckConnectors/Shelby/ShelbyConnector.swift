@@ -194,6 +194,9 @@ package struct ShelbyConnector: Connector {
         guard Self.intents.contains(intent.event.type) else { return .foreign }
         let known = try KnownBroadcasts(intent.key, views, projections)
         guard let winner = known.winner else {
+            if known.wasRemoved {
+                return .refused(.notFound, "Shelby no longer has \(intent.key.name)")
+            }
             return .waiting(.notThere, "no broadcast of \(intent.key.name) is known on Shelby")
         }
         switch intent.event.type {

@@ -1,4 +1,4 @@
-internal import TapedeckModel
+package import TapedeckModel
 package import TapedeckProjections
 package import TapedeckSync
 internal import TapedeckVideo

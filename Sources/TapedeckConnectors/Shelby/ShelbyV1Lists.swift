@@ -69,7 +69,9 @@ enum ShelbyV1Lists {
             }
             context.propose(frame.sighting(for: nil), at: path, in: &result)
             for message in frame.messages {
-                context.propose(message.sighting(of: frame.video), at: path, in: &result)
+                context.propose(
+                    message.sighting(of: frame.video, in: frame.conversation), at: path,
+                    in: &result)
             }
         } catch {
             result.refuse(error)

@@ -1,4 +1,4 @@
-internal import TapedeckModel
+package import TapedeckModel
 package import TapedeckProjections
 package import TapedeckSync
 package import TapedeckVideo
@@ -198,6 +198,11 @@ package struct WhaleConnector: Connector {
     package func removals(
         from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
     ) throws -> [ProposedEvent] {
+        // A page may miss rows, so the list must be as long as its answer says.
+        let count = list.version.flatMap { Int($0) } ?? 0
+        guard list.entries.count >= count, list.version != nil || list.entries.isEmpty else {
+            return []
+        }
         let known = KnownEntries(views, projections)
         switch WhaleList(list.name) {
         case .comments(let answer):

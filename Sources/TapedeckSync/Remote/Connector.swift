@@ -287,6 +287,8 @@ package struct WholeList: Sendable {
     package var entries: Set<String>
     /// The time of the first response, in milliseconds since 1970 on the remote's clock.
     package var readAt: Int64
+    /// The version of the link that led to the list; nil if the list was not linked.
+    package var version: String?
     /// Whether entries that are older than all `entries` were removed too.
     ///
     /// False for a list that may show only its newest entries, unless the list became shorter.

@@ -61,15 +61,24 @@ extension RemoteSession {
         return memory == before ? [] : [RemoteRow.list(remote.name, part.name, memory)]
     }
 
-    /// Returns the removals that lists prove, and the rows that remember the lists.
+    /// The removals that lists prove.
+    struct Removals {
+        var events: [ProposedEvent] = []
+        /// The rows that remember the lists.
+        var rows: [SyncRow] = []
+        /// Whether a list is suddenly empty.
+        var isDoubtful = false
+    }
+
+    /// Returns the removals that lists prove.
     ///
     /// A list that is suddenly empty proves nothing until another reading finds it empty too.
     func removals(
         from lists: [WholeList], _ account: RemoteAccount
-    ) throws -> ([ProposedEvent], [SyncRow]) {
-        guard !lists.isEmpty else { return ([], []) }
+    ) throws -> Removals {
+        guard !lists.isEmpty else { return Removals() }
         let connector = connector
-        var (events, rows): ([ProposedEvent], [SyncRow]) = ([], [])
+        var found = Removals()
         try runner.read(connector.lookups.map(\.name)) { views in
             for var list in lists {
                 let before = try RemoteRow.list(remote.name, list.name, in: log)
@@ -84,16 +93,17 @@ extension RemoteSession {
                 let isConfirmed = memory.emptySince > 0 && memory.emptySince < readingBegan
                 if !isEmptied || isConfirmed {
                     memory.emptySince = 0
-                    events += removals
-                } else if memory.emptySince == 0 {
-                    memory.emptySince = readingBegan
+                    found.events += removals
+                } else {
+                    found.isDoubtful = true
+                    if memory.emptySince == 0 { memory.emptySince = readingBegan }
                 }
                 if memory != before {
-                    rows.append(RemoteRow.list(remote.name, list.name, memory))
+                    found.rows.append(RemoteRow.list(remote.name, list.name, memory))
                 }
             }
         }
-        return (events, rows)
+        return found
     }
 }
 

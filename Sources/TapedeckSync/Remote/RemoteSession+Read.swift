@@ -46,6 +46,8 @@ extension RemoteSession {
             var again: Walk {
                 var walk = Walk(feed)
                 (walk.isLead, walk.version, walk.rounds) = (isLead, version, rounds + 1)
+                // A row that one round has missed may have been seen by another.
+                (walk.lists, walk.isUnreadable) = (lists, isUnreadable)
                 return walk
             }
 
@@ -81,10 +83,16 @@ extension RemoteSession {
                 var found = Array(documents.values)
                 if isWhole, !isUnreadable, let readAt {
                     found += lists.map {
-                        WholeList(name: $0.key, entries: $0.value, readAt: readAt)
+                        WholeList(
+                            name: $0.key, entries: $0.value, readAt: readAt, version: version)
                     }
                 }
                 return found
+            }
+
+            /// Returns whether the walk shows everything that the feed contains.
+            func isWhole(_ content: RemoteContent) -> Bool {
+                content.next == nil && !isUnreadable && (lists.isEmpty || readAt != nil)
             }
 
             /// The mark to record at the end of the walk; nil if it would not save a request.
@@ -262,7 +270,7 @@ extension RemoteSession {
                 }
             } else {
                 ended = Ended(
-                    feed: walk.feed, mark: walk.mark, isWhole: content.next == nil,
+                    feed: walk.feed, mark: walk.mark, isWhole: walk.isWhole(content),
                     firstPart: walk.firstPart, lists: walk.wholeLists(content.next == nil))
             }
             let room = max(0, rules.leadsMax - leadCount)
@@ -306,10 +314,7 @@ extension RemoteSession {
         let ended = reading.took(
             content, at: response.date, news: recorded.isNew, covered: marks[page.feed],
             readsAll: readsAll, leads: leads)
-        if let ended {
-            if ended.isWhole { wholeFeeds[ended.feed.feed] = readingPosition }
-            try record(ended, account)
-        }
+        if let ended { try record(ended, account) }
         if let missing = content.missing {
             reading.drop(missing.feeds)
             let message = login.redacting(missing.message)
@@ -319,8 +324,12 @@ extension RemoteSession {
 
     /// Records that a feed has been read, and what was removed from the lists that were read
     /// completely.
-    private func record(_ ended: Reading.Ended, _ account: RemoteAccount) throws {
-        var (events, rows) = try removals(from: ended.lists, account)
+    private mutating func record(_ ended: Reading.Ended, _ account: RemoteAccount) throws {
+        let removals = try removals(from: ended.lists, account)
+        var (events, rows) = (removals.events, removals.rows)
+        if ended.isWhole, !removals.isDoubtful {
+            wholeFeeds[ended.feed.feed] = readingPosition
+        }
         rows.append(RemoteRow.endedLead(remote.name, ended.feed))
         if let part = ended.firstPart { rows += try remember(part, isWhole: ended.isWhole) }
         if let mark = ended.mark {

@@ -14,7 +14,7 @@ internal import TapedeckProjections
 enum BroadcastItems {
     static let byID: [UInt8] = [UInt8(ascii: "b")]
     static let byTime: [UInt8] = [UInt8(ascii: "c")]
-    private static let removed: [UInt8] = [UInt8(ascii: "x")]
+    static let removed: [UInt8] = [UInt8(ascii: "x")]
     /// Comments posted here; see `PostedComment.itemName`.
     static let posted: [UInt8] = [UInt8(ascii: "l")]
 

@@ -1,5 +1,5 @@
 internal import TapedeckModel
-internal import TapedeckProjections
+package import TapedeckProjections
 
 extension StateReader {
     mutating func optionalBytes() throws(ModelError) -> [UInt8]? {
@@ -23,7 +23,7 @@ extension StateWriter {
 
 extension [UInt8] {
     /// The bytes decoded as UTF-8; invalid sequences are repaired.
-    var utf8Text: String { String(decoding: self, as: UTF8.self) }
+    package var utf8Text: String { String(decoding: self, as: UTF8.self) }
 }
 
 extension Sequence<UInt8> {
@@ -46,5 +46,5 @@ extension RowKey {
     ///
     /// Each string ends with a zero byte, so replacing the last zero with 1 gives the end of the
     /// range.
-    var end: RowKey { RowKey(bytes.dropLast() + [1]) }
+    package var end: RowKey { RowKey(bytes.dropLast() + [1]) }
 }

@@ -86,7 +86,7 @@ public struct WatchLater: Projection {
 
     /// `watch-later`.
     public var name: String { "watch-later" }
-    /// 5, or 6 for the rule of 2012.
+    /// 6, or 7 for the rule of 2012.
     public var version: Int { rule == .rule2012 ? 7 : 6 }
     /// The rule.
     public var parameters: String { "rule=\(rule.rawValue)" }

@@ -58,6 +58,8 @@ package struct KnownBroadcasts: Sendable {
 
     /// The id of the broadcast that represents the video; nil if there is none.
     package var winner: String?
+    /// Whether the remote had broadcasts of the video and has removed them all.
+    package var wasRemoved = false
     /// Up to `countMax` broadcasts, oldest first.
     package var broadcasts: [Broadcast] = []
     /// Up to `countMax` broadcasts that the remote reports as marked to watch later.
@@ -86,6 +88,13 @@ package struct KnownBroadcasts: Sendable {
             BroadcastItems.place(name: row.key).map {
                 RemoteMark(broadcast: $0.id.utf8Text, time: $0.time)
             }
+        }
+        if winner == nil {
+            wasRemoved =
+                try !views.items(
+                    of: projections.videos, key: video, prefix: RowKey(BroadcastItems.removed),
+                    after: nil, limit: 1
+                ).isEmpty
         }
         for row in try views.items(
             of: projections.videos, key: video, prefix: RowKey(BroadcastItems.byTime), after: nil,

@@ -11,7 +11,7 @@ import Testing
     /// A device that has liked a video; another device of the user has read the like.
     private func liked() throws -> (rig: ShelbyV1Rig, video: String, devices: [RemoteDevice]) {
         let rig = ShelbyV1Rig()
-        try rig.share(120)
+        try rig.fillRoll(120)
         let devices = [try rig.device(seed: 1), try rig.device(seed: 2)]
         try devices[0].sync()
         let video = try #require(try rig.untouched().first)

@@ -136,7 +136,7 @@ import Testing
         try channel.sync()
         try exchange(channel.device, tablet)
         try channel.sync(tablet)
-        #expect(try tablet.listed() == channel.listed())
+        #expect(try channel.listed(tablet) == channel.listed())
         #expect(try tablet.recorded(BroadcastReceived.self).count(where: \.removed) == 1)
     }
 
@@ -156,13 +156,15 @@ import Testing
     private func onRoll(_ device: RemoteDevice) throws -> Int {
         try device.query {
             try $0.videos(
-                in: .listed(VideoGroup.personalRoll), at: UTCTime(milliseconds: 0)
+                in: .listed(VideoGroup.personalRoll), at: UTCTime(milliseconds: 0),
+                limit: QueryLimits.pageCountMax
             ).videos.count
         }
     }
 
     @Test func videoUnlikedElsewhereLeavesTheRoll() throws {
         let rig = ShelbyV1Rig()
+        try rig.fillRoll(120)
         let device = try rig.device()
         try device.sync()
         let video = try #require(try rig.untouched().first)
@@ -181,6 +183,7 @@ import Testing
 
     @Test func unlikeLeavesTheRollAtOnce() throws {
         let rig = ShelbyV1Rig()
+        try rig.fillRoll(120)
         let device = try rig.device()
         try device.sync()
         let video = try #require(try rig.untouched().first)
@@ -203,7 +206,7 @@ import Testing
         try device.sync()
         func texts() throws -> [String] {
             try device.query {
-                try $0.comments(on: VideoKey(video), limit: 100).comments.compactMap(\.text)
+                try $0.comments(video: video, limit: 100).comments.compactMap(\.text)
             }.filter { ["one", "two"].contains($0) }
         }
         #expect(Set(try texts()) == ["one", "two"])

@@ -98,6 +98,21 @@ struct ShelbyV1Rig {
         }
     }
 
+    /// Adds older videos to the account's own roll.
+    func fillRoll(_ count: Int) throws {
+        let (account, now) = (try account(), Int64(world.clock.milliseconds))
+        let videos = try shelby().world.videos.keys.sorted()
+        try change { shelby in
+            for number in 0..<count {
+                let frame = ShelbyV1World.Frame(
+                    id: shelby.makeID(at: now - Int64(number + 1) * 60_000), creator: account.id,
+                    roll: account.publicRoll, video: videos[number % videos.count],
+                    conversation: nil)
+                shelby.frames[frame.id] = frame
+            }
+        }
+    }
+
     func effects(_ kind: SimulatorEffect.Kind) throws -> [SimulatorEffect] {
         let account = try account()
         return world.simulator.effects.filter { $0.kind == kind && $0.account == account.id }

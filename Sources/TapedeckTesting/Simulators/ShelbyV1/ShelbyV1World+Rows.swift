@@ -69,7 +69,7 @@ extension ShelbyV1World {
 
     /// Removes a frame from its roll; if the frame is the copy of a like, the original loses that
     /// like.
-    mutating func remove(_ id: String) {
+    public mutating func remove(_ id: String) {
         guard let frame = frames[id] else { return }
         frames[id]?.deletedFromRoll = frame.roll
         frames[id]?.roll = nil
