@@ -257,7 +257,7 @@ package struct FeedLead: Hashable, Sendable {
 
 /// The part of a list that a page shows.
 package struct ListPart: Hashable, Sendable {
-    /// How much of the list a page shows.
+    /// The share of a list that a page shows.
     package enum Extent: Hashable, Sendable {
         /// The whole list.
         case whole

@@ -1,7 +1,7 @@
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// What this device remembers about a list of a remote.
+/// The facts about a remote's list that this device remembers between readings.
 struct ListMemory: Hashable {
     /// The number of entries at the last reading, for a list that may show only its newest entries.
     var count: UInt64 = 0

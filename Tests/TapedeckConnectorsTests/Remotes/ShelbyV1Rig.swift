@@ -98,10 +98,13 @@ struct ShelbyV1Rig {
         }
     }
 
-    /// Adds older videos to the account's own roll.
+    /// Adds older frames to the account's own roll, but none of the first untouched video.
     func fillRoll(_ count: Int) throws {
         let (account, now) = (try account(), Int64(world.clock.milliseconds))
-        let videos = try shelby().world.videos.keys.sorted()
+        let first = try untouched().first
+        let videos = try shelby().world.videos.values.filter {
+            "\($0.provider):\($0.providerID)" != first
+        }.map(\.id).sorted()
         try change { shelby in
             for number in 0..<count {
                 let frame = ShelbyV1World.Frame(
