@@ -303,9 +303,10 @@ extension RemoteSession {
             reading.isNew(lead.page) && isDue(lead, marks)
         }
         // Links are stored with the observations, because the sync may end before it reads them.
-        var rows = [row.row] + leads.map { RemoteRow.lead(remote.name, $0) }
+        let rows = [row.row] + leads.map { RemoteRow.lead(remote.name, $0) }
+        var freshRows: [SyncRow] = []
         if connector.manifest.reading.keepsFresh, reading.isWholeFeed(page, content) {
-            rows.append(fresh.take(page, remote, response, at: row.contactedAt))
+            freshRows = [fresh.take(page, remote, response, at: row.contactedAt)]
             noteFresh(page)
         }
         let recorded = try log.record(content.sightings, rows: rows)
@@ -314,7 +315,7 @@ extension RemoteSession {
         let ended = reading.took(
             content, at: response.date, news: recorded.isNew, covered: marks[page.feed],
             readsAll: readsAll, leads: leads)
-        if let ended { try record(ended, account) }
+        if let ended { try record(ended, account, freshRows) }
         if let missing = content.missing {
             reading.drop(missing.feeds)
             let message = login.redacting(missing.message)
@@ -324,9 +325,14 @@ extension RemoteSession {
 
     /// Records that a feed has been read, and what was removed from the lists that were read
     /// completely.
-    private mutating func record(_ ended: Reading.Ended, _ account: RemoteAccount) throws {
+    ///
+    /// - Parameter freshRows: The row with the time at which the feed expires. It is written only
+    ///   now, so that a feed whose reading was interrupted is read again.
+    private mutating func record(
+        _ ended: Reading.Ended, _ account: RemoteAccount, _ freshRows: [SyncRow] = []
+    ) throws {
         let removals = try removals(from: ended.lists, account)
-        var (events, rows) = (removals.events, removals.rows)
+        var (events, rows) = (removals.events, removals.rows + freshRows)
         if ended.isWhole, !removals.isDoubtful {
             wholeFeeds[ended.feed.feed] = readingPosition
         }
