@@ -62,9 +62,9 @@ public actor PlaybackRecorder {
 
     /// Accepts the player's next report.
     ///
-    /// The cost is a small write to a file; if the report changes a list, the cost is instead an
-    /// append, which waits for the disk. Throws `StoreError` for an invalid report, and the same
-    /// errors as an append; the next call retries events that could not be recorded.
+    /// A call costs a small write to a file or, if the report changes a list, an append, which
+    /// waits for the disk. Throws `StoreError` for an invalid report, and the same errors as an
+    /// append; the next call retries events that could not be recorded.
     ///
     /// - Parameters:
     ///   - report: The player's report.

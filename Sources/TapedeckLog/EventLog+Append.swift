@@ -115,7 +115,7 @@ extension EventLog {
             guard event.atMilliseconds.map({ $0 <= Stamp.millisecondsMax }) ?? true else {
                 throw LogError(
                     .invalidTime,
-                    "a \(event.type) has the invalid time \(event.atMilliseconds ?? 0) ms",
+                    "an event of type \(event.type) has the invalid time \(event.atMilliseconds ?? 0) ms",
                     hint: "use a time before the year 10889")
             }
         }

@@ -70,7 +70,7 @@ extension EventLog {
         return rows
     }
 
-    /// Returns the numbers of all assigned files, for any program and version.
+    /// Returns the numbers of all files assigned to projections, across all programs and versions.
     package func viewsNumbers() throws(LogError) -> Set<UInt64> {
         try read { transaction in
             Set(try EventLog.viewsRows(transaction, self.tables).compactMap(\.entry?.number))

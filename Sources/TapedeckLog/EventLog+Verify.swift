@@ -18,7 +18,7 @@ extension EventLog {
     /// many are sampled.
     static let verifyLookupsMax: UInt64 = 1 << 20
 
-    /// The maximum number of terms of unindexed events to look up, and the maximum number per
+    /// The maximum number of terms of unindexed events that are looked up, in total and per
     /// transaction.
     static let verifyTailTermsMax = 1 << 14
     static let verifyTailTermsPerTransactionMax = 1 << 10

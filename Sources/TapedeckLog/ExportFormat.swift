@@ -2,9 +2,9 @@
 
 /// The format of an export, which is specified in `schema/storage/v1.md`.
 ///
-/// A header is followed by entries, each with a length, a CRC-32C and a body. A block entry has
-/// consecutive events as canonical bytes, their receipts, and hash chain marks. The trailer ends
-/// the file with counts and a SHA-256 digest of everything before it.
+/// A header is followed by entries, each with a length, a CRC-32C and a body. A block entry
+/// contains consecutive events as canonical bytes, their receipts, and hash chain marks. The
+/// trailer ends the file with counts and a SHA-256 digest of everything before it.
 enum ExportFormat {
     static let magic: [UInt8] = Array("TAPEDECK".utf8)
     /// The newest version that this program reads and writes, which supports compacted stores.

@@ -120,7 +120,7 @@ package struct StoreDirectory: Sendable {
         return read
     }
 
-    /// Reads only the marker, even if other files are missing; throws `.newerFormat` for a newer
+    /// Reads only the marker, so other files may be missing; throws `.newerFormat` for a newer
     /// format.
     func marked() throws(LogError) -> Marker {
         guard access(marker, R_OK) == 0 else { throw LogError.system(errno, marker) }

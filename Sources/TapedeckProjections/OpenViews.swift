@@ -9,7 +9,7 @@ internal import TapedeckLMDB
 final class OpenViews: @unchecked Sendable {
     static let shared = OpenViews()
 
-    /// Identifies a file, because another file may appear at the same path.
+    /// Identifies a file by device and inode, because another file may appear at the same path.
     struct Place: Hashable, Sendable {
         let device: UInt64
         let inode: UInt64

@@ -356,8 +356,8 @@ public struct RowKey: Sendable {
     }
     /// Adds a string as UTF-8, terminated by a zero byte.
     ///
-    /// A byte 0 or 1 in the string is written as 1 followed by the byte plus one, so different
-    /// strings give different keys and the byte order is preserved.
+    /// A byte with the value 0 or 1 in the string is written as 1 followed by the value plus one,
+    /// so different strings give different keys and the byte order is preserved.
     @inlinable
     public consuming func text(_ value: String) -> RowKey {
         var value = value

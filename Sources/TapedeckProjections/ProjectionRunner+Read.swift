@@ -61,7 +61,8 @@ extension ProjectionRunner {
 
     /// Runs `body` in nested transactions on all files, opened in the order of the file numbers.
     ///
-    /// Returns nil if a file is not up to date, for example because it was just switched to.
+    /// Returns nil if a file is not up to date, for example because the runner has just switched to
+    /// it.
     private func read<R>(
         _ groups: ArraySlice<(file: ViewsFile, drivers: [ProjectionDriver])>,
         as due: ProjectionCheckpoint,

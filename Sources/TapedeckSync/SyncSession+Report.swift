@@ -17,7 +17,7 @@ extension SyncSession {
             isSettled: state.phase == .settled)
     }
 
-    /// Returns the events that the server lacks: for each origin, the last sequence that the server
+    /// Returns how many events the server lacks: for each origin, the last sequence that the server
     /// has and the number of later events.
     ///
     /// Until the server has reported its last sequences, the result is based on its receipts, as in

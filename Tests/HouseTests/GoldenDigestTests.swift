@@ -60,7 +60,7 @@ import Testing
 
     /// Returns events for all projections.
     ///
-    /// The events are generated activity, and observations that arrive late, arrive twice or
+    /// They consist of generated activity, and of observations that arrive late, arrive twice or
     /// contradict each other.
     static func history() throws -> [ProposedEvent] {
         var activity = ActivityGenerator(seed: 1, videos: 60)

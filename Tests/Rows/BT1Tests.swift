@@ -110,7 +110,7 @@ import Testing
             var found = try await accounts(store)
             #expect(found.map(\.account) == [SimulatorAccount.user])
             #expect(found.map(\.nickname) == ["user1"] && found.map(\.isSignedIn) == [true])
-            // A second login and a sync record no sign-in.
+            // Neither a second login nor a sync records a sign-in.
             let head = store.log.head
             try await stage.logIn()
             try await stage.sync()

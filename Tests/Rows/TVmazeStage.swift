@@ -85,7 +85,7 @@ final class TVmazeStage: Sendable {
 
     /// Lets time pass for the store and for TVmaze.
     ///
-    /// The dates in HTTP responses have whole seconds and follow the real clock. This function
+    /// The dates in HTTP responses are in whole seconds and follow the real clock. This function
     /// therefore also waits in real time, so that two responses never have the same date.
     func wait(_ duration: Duration) async throws {
         place.clock.advance(by: duration)

@@ -221,7 +221,7 @@ import Testing
         #expect(run.exit == 4)
     }
 
-    @Test func shapesFindDifferences() throws {
+    @Test func shapesReportDifferences() throws {
         let shape = try Shape(parsing: #"{"a","b"?,"c":[{"d"}]}"#)
         func differences(_ text: String) throws -> [String] {
             shape.differences(from: try OrderedJSON(parsing: text))

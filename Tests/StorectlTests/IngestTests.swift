@@ -35,7 +35,7 @@ import Testing
         #expect(run.stderr.hasPrefix("refused: \(bad): $: "))
     }
 
-    @Test func missingFilesStopBeforeAnythingIsRecorded() throws {
+    @Test func nothingIsRecordedIfAFileIsMissing() throws {
         let storectl = try Storectl.empty()
         let file = try storectl.file("schedule.json", Samples.schedule().utf8)
         try storectl.checkFails(

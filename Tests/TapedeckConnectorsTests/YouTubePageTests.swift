@@ -51,7 +51,7 @@ import Testing
         #expect(found.thumbnail == "https://i.ytimg.com/vi/A0FZIwabctw/max.jpg")
     }
 
-    @Test func missingMicrodataIsReadFromTheHead() throws {
+    @Test func headIsReadIfMicrodataIsMissing() throws {
         let found = try page(
             """
             <head><link rel=canonical href="https://www.youtube.com/watch?v=KCyIfcevExE&amp;list=1">

@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func nonconsecutiveEventsAreAGap() throws {
+    @Test func nonconsecutiveEventsAreReportedAsAGap() throws {
         // A file that begins with the second event of its origin.
         var forged = ForgedExport(source.storeID)
         let events = try source.allEvents()

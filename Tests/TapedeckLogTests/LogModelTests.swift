@@ -177,7 +177,7 @@ private struct World {
         #expect(try log.recordReceipts(receipts) == 0)
     }
 
-    /// Whether an event may be removed depends on the event alone.
+    /// Returns whether an event may be removed, which depends on the event alone.
     private static func isSuperseded(_ event: EventEnvelope) -> Bool {
         ["PageTurned", "x_1"].contains(event.type) && event.payload.count % 4 != 0
     }

@@ -199,8 +199,8 @@ import Testing
 
     // MARK: - Creating a store
 
-    /// Runs a command in two processes that begin once both of them wait for the lock, and returns
-    /// what each process printed.
+    /// Runs a command in two processes that begin once both of them are waiting for the lock, and
+    /// returns what each process printed.
     static func race(_ store: String, _ command: String) throws -> [String] {
         let place = StoreDirectory(store)
         _ = try place.create()

@@ -30,7 +30,7 @@ import Testing
         /// The calls of the first process before the second one begins.
         var calls = 0
         var ending = Ending.none
-        /// The seed of a random order, which replaces `calls`.
+        /// The seed of a random order in which the processes run, used instead of `calls`.
         var seed: UInt64?
 
         enum Ending { case none, kill, fail }

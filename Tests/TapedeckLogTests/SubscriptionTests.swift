@@ -37,7 +37,7 @@ import Testing
         log.close()
     }
 
-    @Test func subscriptionFromNowBeginsAfterTheEnd() async throws {
+    @Test func subscriptionFromNowStartsAfterTheLastEvent() async throws {
         let log = try TemporaryDirectory().store()
         try appended(700, in: log)
         try log.appendBuffered([.sample(1)])
@@ -86,7 +86,7 @@ import Testing
         log.close()
     }
 
-    @Test func eventsAcknowledgedAheadAreSkipped() async throws {
+    @Test func eventsAcknowledgedInAdvanceAreSkipped() async throws {
         let log = try TemporaryDirectory().store()
         try appended(1_000, in: log)
         let mails = try subscribe(log)

@@ -339,7 +339,7 @@ import Testing
     }
 
     @Test(arguments: StorageKind.allCases)
-    func receiptOfALostEventCausesANewLineage(kind: StorageKind) async throws {
+    func receiptForALostEventStartsANewLineage(kind: StorageKind) async throws {
         let it = try await StorageUnderTest(kind)
         let pushed = try await it.push(sampleEntries(1, 1...3))
         let start = SyncCursor(try await it.lineage())

@@ -112,7 +112,7 @@ import Testing
         #expect(try bytes()[0] != bytes()[1])
     }
 
-    @Test func showsUsersQuestionsAndAnswerCommentsAreFound() throws {
+    @Test func searchFindsShowsUsersQuestionsAndAnswerComments() throws {
         var script = Script()
         try script.add(
             "ShowObserved",

@@ -68,7 +68,8 @@ package func finishes(
     if let error = failure.withLock({ $0 }) { throw error }
 }
 
-/// Runs `body` on a separate thread, so that it may block while the threads for tasks continue.
+/// Runs `body` on a separate thread, so that it may block without holding up the threads that run
+/// tasks.
 package func onThread<Result: Sendable>(
     _ body: @escaping @Sendable () throws -> Result
 ) async throws -> Result {

@@ -81,7 +81,8 @@ struct ReplayCommand: ParsableCommand {
         if let difference { throw ReportedFailure(.checkFailed, difference) }
     }
 
-    /// Also verifies the projections that the store keeps with other parameters.
+    /// Also verifies the projections that the store has built with parameters other than the given
+    /// ones.
     private func verifyOthers(_ report: inout ReplayReport) throws {
         func form(_ projection: any Projection) -> [String] {
             [projection.name, projection.parameters]

@@ -66,7 +66,7 @@ package protocol ServerStorage: Sendable {
     func checkHealth() throws(ServerError)
 }
 
-/// The activity of a storage since it was opened and the size of its contents.
+/// The activity of a storage backend since it was opened, and the size of its contents.
 package struct StorageCounts: Hashable, Sendable {
     package var spaces = 0
     /// The sum of all heads, which is the number of entries.

@@ -263,7 +263,7 @@ package struct ListPart: Hashable, Sendable {
         case whole
         /// The whole list, or only its newest entries if the list is long.
         case newest
-        /// The entries in order, newest first, together with the other pages of the feed.
+        /// One page of the list; the pages of the feed together contain all entries, newest first.
         ///
         /// `total` is the number of entries of the list, if the remote reports it.
         case page(total: Int?)

@@ -11,7 +11,7 @@ package struct LeaseClock {
     private static let name = "lease"
 
     private let clock: SteadyClock
-    /// The boot id, the offset between the clocks, and the time since which that offset has been
+    /// The boot id, the offset between the clocks, and the time from which that offset has been
     /// constant.
     private var trusted: (boot: String, offset: UInt64, since: UInt64)
 

@@ -407,8 +407,8 @@ public struct OutboxItem: Hashable, Sendable {
     /// Returns the latest outcome of a part.
     public func part(_ target: String) -> Part? { parts.first { $0.target == target } }
 
-    /// The outcome (refused or unknown) with which the intent ended without success; nil if there
-    /// is none.
+    /// The outcome (refused or unknown) of an intent that ended without success; nil if there is
+    /// none.
     public var end: Part? { parts.first { $0.target.isEmpty && $0.isEnd } }
 
     /// Whether the item has ended: it was confirmed as a whole, or dropped by the user.

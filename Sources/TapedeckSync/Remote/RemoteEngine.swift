@@ -100,8 +100,8 @@ package final class RemoteEngine: Sendable {
         }
     }
 
-    /// Waits until a time, or until the login or the remote is removed; other appends do not
-    /// shorten the wait.
+    /// Waits until the given time, or until the login or the remote is removed; other appends do
+    /// not shorten the wait.
     private func waited(until: UInt64) async throws -> RemoteSession.Step {
         let end = instant(of: until)
         while true {

@@ -51,8 +51,8 @@ extension IntentClaimed: RemoteEvent {
 extension FeedRead: RemoteEvent {
     /// `FeedRead`.
     public static let eventType: EventType = "FeedRead"
-    /// Empty: the event is recorded with the tag of its feed; the tag also depends on the address
-    /// and the account.
+    /// Empty: the tag of the feed, which also depends on the address and the account, is added when
+    /// the event is recorded.
     public var tags: [Tag] { get throws { [] } }
     /// Compaction may remove all events about a feed except the newest.
     public static var retention: Retention { .latest }

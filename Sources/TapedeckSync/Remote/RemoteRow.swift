@@ -102,7 +102,8 @@ package struct RemoteRow: Hashable, Sendable {
         return bytes
     }
 
-    /// Returns the row that stores the wait of a lane; with a nil wait, writing the row deletes it.
+    /// Returns the row that stores the wait of a lane; if the wait is nil, returns a row without a
+    /// value, which deletes the stored row when it is written.
     static func lane(_ remote: String, _ lane: String, _ wait: LaneWait?) -> SyncRow {
         let name = "\(key(remote))/lane/\(Digest16(hashing: Array(lane.utf8)).text)"
         guard let wait else { return SyncRow(name, nil) }

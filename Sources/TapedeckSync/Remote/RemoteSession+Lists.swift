@@ -5,8 +5,8 @@ internal import TapedeckModel
 struct ListMemory: Hashable {
     /// The number of entries at the last reading, for a list that may show only its newest entries.
     var count: UInt64 = 0
-    /// The time at which the list was first seen empty, although it has known entries; 0 if it was
-    /// not.
+    /// The time at which the list was first seen empty despite its known entries; 0 if it has not
+    /// been seen empty.
     var emptySince: UInt64 = 0
     /// The time at which the list was last read to its end; 0 if it never was.
     var wholeAt: UInt64 = 0

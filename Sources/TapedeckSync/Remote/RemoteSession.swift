@@ -96,8 +96,8 @@ package struct RemoteSession {
     /// The end of the log when the reading began; intents after this position are newer than the
     /// reading.
     var readingPosition = LogPosition(rawValue: 0)
-    /// The feeds that were read from their beginning to their end, each with the end of the log when
-    /// that reading began.
+    /// The feeds that were read from beginning to end, each with the end of the log at the time
+    /// when its reading began.
     var wholeFeeds: [String: LogPosition] = [:]
     var delivering = Delivering()
     package var report = RemoteReport()

@@ -5,8 +5,8 @@ internal import TapedeckModel
 /// have dropped.
 ///
 /// The events of an origin are examined in fixed blocks, so all devices find the same reports. In
-/// each block, the first and last reports of each viewing stay. The reports of a viewing must come
-/// from one player; if their times are not in order, all reports of the viewing stay.
+/// each block, the first and last reports of each viewing are kept. The reports of a viewing must
+/// come from one player; if their times are not in order, all reports of the viewing stay.
 ///
 /// As with `PlaybackCoalescing`, no list changes, with one exception: with
 /// `WatchLaterRule.rule2012`, if a video is marked again after the viewing has passed 75 %, the

@@ -25,7 +25,8 @@ public enum ProviderRule: String, Sendable, CaseIterable {
         switch (self, video.provider) {
         case (.shelby2012, "youtube"): .ask
         case (.shelby2012, "vimeo"):
-            // The 2012 app played only ids that are 32-bit integers in their usual decimal form.
+            // The 2012 app played only videos whose ids are 32-bit integers in their usual decimal
+            // form.
             Int32(video.id).map(String.init) == video.id
                 ? .finding(.playable) : .finding(.unplayable(reason: "malformed-id"))
         case (.shelby2013, "youtube"), (.shelby2013, "dailymotion"): .finding(.playable)

@@ -238,8 +238,8 @@ enum AnswerItems {
     static func like(_ id: [UInt8], of user: String) -> RowKey {
         RowKey(likes + id + [0] + user.utf8)
     }
-    /// Returns the prefixes of the names for the likes of a user that a remote shows, and for those
-    /// likes that it no longer shows.
+    /// Returns the name prefixes of a user's likes: of those that a remote shows, and of those that
+    /// it no longer shows.
     static func sightings(_ user: String) -> (shown: [UInt8], removed: [UInt8]) {
         (shownLikes + user.utf8 + [0], [UInt8(ascii: "w")] + user.utf8 + [0])
     }

@@ -193,7 +193,7 @@ struct ObservedRun: Equatable {
 }
 
 extension FoldOrder {
-    /// The bytes of the order, which sort in fold order.
+    /// The order encoded as bytes that sort in fold order.
     var item: [UInt8] {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(FoldOrder.encodedCount)

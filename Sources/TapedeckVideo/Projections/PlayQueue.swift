@@ -15,7 +15,7 @@ public import TapedeckProjections
 /// Places are numbers with gaps between them. A video that moves between two others is placed
 /// halfway between them. When a gap is used up, all places are reassigned, at most once every
 /// `log2(gap)` moves to the same spot. Table 0 contains the entries of all queues, sorted by place.
-/// The rows of table 0 come from the items, so an event changes only the rows of the entries that
+/// The rows of table 0 come from the items, so an event rewrites only the rows of the entries that
 /// it changes.
 public struct PlayQueue: Projection {
     /// Creates the projection.

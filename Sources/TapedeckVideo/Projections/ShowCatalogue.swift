@@ -26,7 +26,8 @@ public struct ShowCatalogue: Projection {
         """
     }
 
-    /// True: schedules show the names of shows, and this projection has no rows.
+    /// True, because schedules show the names of shows and this projection has no rows to follow
+    /// instead.
     public var statesAreFollowed: Bool { true }
 
     /// The known facts about a show.

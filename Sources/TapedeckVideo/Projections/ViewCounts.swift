@@ -12,9 +12,10 @@ public import TapedeckProjections
 /// An opening that starts a window is added to the remote's count until that count has been read
 /// again after the opening was sent. A refused or dropped opening is never added. If the outcome of
 /// a request is unknown, the opening is treated as accepted, because missing an opening is better
-/// than counting it twice. An opening is also treated as accepted if a device sent another report
-/// in the window before it received the opening that started the window. If a count has no time, it
-/// is unknown which openings it includes. Table 0 contains one row per video, with its state.
+/// than counting it twice. An opening is also treated as accepted if a device that had not yet
+/// received the opening that started the window sent another report in that window. If a count has
+/// no time, it is unknown which openings it includes. Table 0 contains one row per video, with its
+/// state.
 ///
 /// | item | value |
 /// |---|---|

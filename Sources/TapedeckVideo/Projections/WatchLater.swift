@@ -49,9 +49,9 @@ public enum WatchLaterRule: String, Sendable {
 /// that was delivered before the toggle that set the mark. `WatchLaterUnset` reads the rows of
 /// table 1.
 ///
-/// In two cases, removed marks may have to be restored, so a fold requests a refold: if the viewing
-/// whose crossing is the latest clear turns out to have crossed earlier, or if a sighting without
-/// the mark arrives late and is within a run.
+/// In two cases, removed marks may have to be restored, so a fold requests a refold: if the latest
+/// clear is the crossing of a viewing that turns out to have crossed earlier, or if a sighting
+/// without the mark arrives late and falls within a run.
 ///
 /// `.rule2012` depends on whether the video was on the list during a viewing, so events fold in
 /// canonical order. `.rule2012` ignores runs of sightings that have ended.
@@ -247,8 +247,8 @@ public struct WatchLater: Projection {
     ) {
         if let bytes = key.item(viewing), let held = FoldOrder(item: bytes) {
             guard order < held else { return }
-            // The viewing crossed earlier than previously known. If the crossing known so far was
-            // the latest clear, marks that this clear removed may have to be restored.
+            // The viewing crossed earlier than previously known. If the previously known crossing
+            // was the latest clear, the marks that this clear removed may have to be restored.
             guard held != key.state.clear else {
                 key.requestRefold()
                 return

@@ -46,7 +46,7 @@ extension QueryLimits {
     static func check(newest: Int?) throws(ModelError) {
         guard let newest, !(1...groupCountMax).contains(newest) else { return }
         throw ModelError(
-            .usage, "a limit of \(newest) entries is not between 1 and \(groupCountMax)")
+            .usage, "the limit must be 1 to \(groupCountMax) entries, not \(newest)")
     }
 
     /// Returns the number of broadcasts that the 2012 app kept on a device.

@@ -74,7 +74,7 @@ extension VideoQueries {
         if let newest, !(1...QueryLimits.newsCountMax).contains(newest) {
             throw ModelError(
                 .usage,
-                "a limit of \(newest) broadcasts is not between 1 and \(QueryLimits.newsCountMax)")
+                "the limit must be 1 to \(QueryLimits.newsCountMax) broadcasts, not \(newest)")
         }
         let head = try log.currentHead()
         var shares = try newShares(since: mark, through: head, in: log)

@@ -56,8 +56,8 @@ extension QueryLimits {
 extension VideoQueries {
     /// Returns plays, watch time, completions and shares, by day and by provider.
     ///
-    /// Reads one row for each video and quarter of an hour with activity. Throws the reader's
-    /// errors, and `ModelError` with `.usage` for an invalid date or time zone, and for more than
+    /// Reads one row per video and quarter-hour with activity. Throws the reader's errors, and
+    /// `ModelError` with `.usage` for an invalid date or time zone, and for more than
     /// `QueryLimits.statisticsDaysMax` days.
     ///
     /// - Parameters:
@@ -147,7 +147,7 @@ private struct QuarterRows<Reader: ViewReader> {
     }
 }
 
-/// Adds up quarter-hours, which must be in order of time.
+/// Adds up quarter-hours, which must be in chronological order.
 private struct StatisticsTally {
     let zone: TimeZone
     private var days: [CalendarDay: Sum] = [:]

@@ -40,7 +40,7 @@ public enum QueryLimits {
     /// Throws `ModelError` with `.usage` if `limit` is not between 1 and `pageCountMax`.
     public static func check(_ limit: Int) throws(ModelError) {
         guard (1...pageCountMax).contains(limit) else {
-            throw ModelError(.usage, "a limit of \(limit) is not between 1 and \(pageCountMax)")
+            throw ModelError(.usage, "the limit must be 1 to \(pageCountMax), not \(limit)")
         }
     }
 }

@@ -186,6 +186,6 @@ enum SearchRow {
     /// The last byte can be incremented because terms and weights contain no byte 255.
     static func end(of start: [UInt8]) -> [UInt8] { start.dropLast() + [(start.last ?? 0) + 1] }
 
-    /// Returns the term or beginning in the key of a row.
+    /// Returns the term, or the beginning of a term, that is in the key of a row.
     static func term(ofKey key: [UInt8]) -> [UInt8] { Array(key.prefix { $0 != 0 }) }
 }

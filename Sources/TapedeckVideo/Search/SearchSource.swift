@@ -110,7 +110,7 @@ final class SearchSource {
             var next = SearchRow.term(ofKey: row.key)
             if cut { next = Array(SearchRow.start(of: next[...])) }
             found.append(next)
-            // Skip the rows of the term, or of all terms with this beginning.
+            // Skip the rows of the term, or of all terms with this prefix.
             let isStart = cut && SearchRow.count(of: next) == SearchRow.lettersPerStart
             from = isStart ? SearchRow.end(of: next) : next + [1]
         }
@@ -212,7 +212,7 @@ struct SearchPass {
     /// The current thing; nil at the end.
     private(set) var thing: SearchThing?
 
-    /// Returns nil if no thing in the source can have this rank.
+    /// Returns nil if nothing in the source can have this rank.
     ///
     /// - Parameter target: The place to start from.
     init?(

@@ -138,7 +138,7 @@ extension SearchText {
             && holds(part, at: held.range.lowerBound)
     }
 
-    /// Returns the ranges in `bytes` at which a word contains the given bytes.
+    /// Returns the ranges in `bytes` where the given bytes occur within a word.
     ///
     /// The ranges always consist of whole letters, because in UTF-8 the first byte of a letter
     /// never occurs within another letter.

@@ -97,7 +97,7 @@ import Testing
         #expect(failure?.message.contains("no tables") == true)
     }
 
-    @Test func readingStopsAtAServerThatIgnoresTheOffset() throws {
+    @Test func readingStopsIfTheServerIgnoresTheOffset() throws {
         let row = #"{"video_id":"videovideo1","viewer":1}"#
         let answer = RemoteResponse(
             status: 200, body: Array(#"{"result":"success","video_list":[\#(row)]}"#.utf8))

@@ -26,7 +26,7 @@ import Testing
         func close() async {}
     }
 
-    /// With a padding of 176, messages are shortened in the middle of the token.
+    /// With a padding of 176, messages are truncated in the middle of the token.
     @Test(arguments: [400, 401, 403, 404, 429, 500], [0, 176])
     func secretsInResponsesAreNeitherStoredNorShown(status: Int, padding: Int) async throws {
         let world = RemoteWorld { ShelbyV2Simulator(seed: 7, at: $0, adversary: .none) }

@@ -25,7 +25,7 @@ private let minutesToSeconds: Upcaster = { payload in
     return Fields.write([fields[0], String(minutes * 60)])
 }
 
-/// Adds the format that all tapes without a format had.
+/// Adds the format `beta`, which all tapes had before the format was recorded.
 private let formatToBeta: Upcaster = { $0 + Array("\u{1F}beta".utf8) }
 
 /// The event of the first program.

@@ -3,7 +3,7 @@ import Testing
 
 /// Likes of v1, which are counted and copied.
 struct ShelbyV1LikeTests {
-    @Test func likeIsCountedAndCopiedToTheOwnRoll() throws {
+    @Test func likeIsCountedAndCopiedToTheUsersOwnRoll() throws {
         var app = Caller.shelbyV1()
         let (ada, frame) = (try app.ada, try app.wholeFrame())
         _ = try app.result("PUT", "frame/\(frame.id)/like")

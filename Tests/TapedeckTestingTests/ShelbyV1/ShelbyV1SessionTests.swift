@@ -3,7 +3,7 @@ import Testing
 
 /// Logging in to v1.
 struct ShelbyV1SessionTests {
-    @Test func loginReturnsTheUserWithItsToken() throws {
+    @Test func loginReturnsTheUserWithTheirToken() throws {
         var app = Caller.shelbyV1()
         let answer = try app.call(
             "POST", "/v1/token",

@@ -1,7 +1,7 @@
 import TapedeckTesting
 import Testing
 
-/// Spontaneous changes of TVmaze's schedules, and failures of requests.
+/// Spontaneous changes to TVmaze's schedules, and failed requests.
 struct TVmazeAdversaryTests {
     private func run(_ seed: UInt64) -> [SimulatedAnswer] {
         var caller = Caller(TVmazeSimulator(seed: seed, at: Moments.start, adversary: .harsh))

@@ -18,7 +18,7 @@ struct Script {
     private(set) var events: [RecordedEvent] = []
     private var sequences: [UInt64: UInt64] = [:]
 
-    /// The time of the script's second 0, in milliseconds since 1970.
+    /// The time of second 0 of the script, in milliseconds since 1970.
     static let start: UInt64 = 1_700_000_000_000
 
     static func time(_ second: Double) -> Int64 { Int64(start) + Int64(second * 1_000) }

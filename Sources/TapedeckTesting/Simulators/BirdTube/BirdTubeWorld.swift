@@ -89,7 +89,7 @@ public struct BirdTubeWorld: Hashable, Sendable {
 
     /// A message in the chat of a video.
     public struct Message: Hashable, Sendable {
-        /// The message's number, from 1 across all chats.
+        /// The message's number, counted from 1 across all chats.
         public var id: Int64
         /// The URL of the chat.
         public var channel: String

@@ -12,7 +12,7 @@ extension Bench {
     }
 
     /// Fills a store with indexed activity of every type, and builds every projection, including
-    /// those on demand.
+    /// the ones built on demand.
     func fillAll() throws {
         var activity = MixedActivityGenerator(seed: seed, videos: videos)
         try fill(tail: 0) { try activity.next().proposal }

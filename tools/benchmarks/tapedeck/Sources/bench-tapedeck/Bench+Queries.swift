@@ -170,7 +170,8 @@ extension Bench {
         line(seconds)
     }
 
-    /// Runs as another process that appends occasionally, with the time in the title.
+    /// Runs in a separate process that appends a broadcast from time to time, with the current time
+    /// as its title.
     func write() throws {
         let log = try EventLog(opening: store, options: .init(unindexedEventsMax: .max))
         for number in 0..<events {

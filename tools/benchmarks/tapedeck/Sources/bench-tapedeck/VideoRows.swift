@@ -37,7 +37,7 @@ enum Broadcast {
 }
 
 extension Event {
-    /// The payload of 200 bytes: a number, then `p`.
+    /// The payload of 200 bytes: a number, padded with `p`.
     var payload: [UInt8] {
         var bytes = [UInt8](repeating: UInt8(ascii: "p"), count: Workload.payloadSize)
         for index in 0..<8 { bytes[index] = UInt8(truncatingIfNeeded: firstWord >> (8 * index)) }
