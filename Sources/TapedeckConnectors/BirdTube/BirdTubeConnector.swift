@@ -112,7 +112,7 @@ package struct BirdTubeConnector: Connector {
     // MARK: - Reading
 
     package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {
-        [RemotePage("videos")]
+        [RemotePage(BirdTubeConnector.videos)]
     }
 
     package func request(for page: RemotePage, _ account: RemoteAccount) -> RemoteRequest {
@@ -195,7 +195,7 @@ package struct BirdTubeConnector: Connector {
         case VideoSubmitted.eventType:
             guard !account.isAnonymous else { return BirdTubeConnector.signInRequired }
             return known.isListed
-                ? .satisfied(.reading)
+                ? .satisfied(.feed(BirdTubeConnector.videos))
                 : .deliver([
                     BirdTubeDelivery.submission(
                         try intent.event.decode(VideoSubmitted.self), VideoKey(tag: intent.key))

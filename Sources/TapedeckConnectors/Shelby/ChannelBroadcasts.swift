@@ -79,7 +79,7 @@ struct ChannelBroadcasts: Projection {
         for text in [id, String(key.name)] { value.add(text) }
         value.add(broadcast.time)
         value.add(broadcast.version)
-        rows.add(table: 0, key: RowKey().text(channel).text(id), value: value.bytes)
+        rows.add(table: 0, key: RowKey().text(channel).text(id).text(key.name), value: value.bytes)
     }
 
     /// A broadcast that the remote has, as far as this store knows.

@@ -141,16 +141,20 @@ package struct ShelbyConnector: Connector {
 
     package func removals(
         from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
-    ) throws -> [ProposedEvent] {
-        guard let channel = account.details["channel"] else { return [] }
+    ) throws -> ListFindings {
+        guard let channel = account.details["channel"] else { return ListFindings() }
         let known = try ChannelBroadcasts.known(in: channel, views).filter {
             Self.players.contains(VideoKey(tag: $0.video).provider)
         }
-        let shown = known.filter { list.entries.contains($0.broadcast) }
-        let oldest = list.isComplete || list.entries.isEmpty ? .min : shown.map(\.time).min()
-        guard let oldest else { return [] }
-        return try known.compactMap { known in
-            guard !list.entries.contains(known.broadcast), known.time >= oldest else { return nil }
+        let missing = known.filter { !list.entries.contains($0.broadcast) }
+        var gone = missing
+        if !list.isComplete, !list.entries.isEmpty {
+            // The list may have been cut after its oldest entry; a time of 0 is unknown.
+            let shown = known.filter { list.entries.contains($0.broadcast) }.map(\.time)
+            let oldest = shown.contains(0) ? nil : shown.min()
+            gone = missing.filter { known in oldest.map { known.time > $0 } ?? false }
+        }
+        let removals = try gone.map { known in
             var removal = BroadcastReceived()
             removal.broadcast = known.broadcast
             removal.video = String(known.video.name)
@@ -160,6 +164,7 @@ package struct ShelbyConnector: Connector {
             removal.removed = true
             return try ProposedEvent(sighting: removal, observedAt: list.readAt)
         }
+        return ListFindings(removals: removals, isPartial: gone.count < missing.count)
     }
 
     // MARK: - Delivering
@@ -212,7 +217,7 @@ package struct ShelbyConnector: Connector {
                 return deliver(flag(.liked, true, winner), unless: !liked.isEmpty)
             }
             return liked.isEmpty
-                ? .satisfied(.reading)
+                ? .satisfied(.feed(ShelbyConnector.broadcasts))
                 : .deliver(liked.map { flag(.liked, false, $0.id, target: $0.id) })
         case VideoWatched.eventType:
             let isWatched = known.broadcasts.contains { $0.id == winner && $0.isWatched }
@@ -234,7 +239,7 @@ package struct ShelbyConnector: Connector {
     private func unset(_ known: KnownBroadcasts, before intent: Intent) -> DeliveryPlan {
         let time = Int64(intent.event.stamp.milliseconds)
         let told = known.told.filter { $0.time <= time }
-        guard !told.isEmpty else { return .satisfied(.reading) }
+        guard !told.isEmpty else { return .satisfied(.feed(ShelbyConnector.broadcasts)) }
         return .deliver(
             told.map { flag(.watchLater, false, $0.broadcast, target: $0.broadcast) })
     }

@@ -43,7 +43,7 @@ extension ShelbyV1Connector {
     /// The remote counts a repeated like again and creates another copy.
     private func like(_ known: KnownFrames, _ account: RemoteAccount) -> DeliveryPlan {
         guard let frame = known.winner(rule, notOf: account.user) else {
-            if known.isLiked { return .satisfied(.reading) }
+            if known.isLiked { return .satisfied(.feed(ShelbyV1Connector.likes)) }
             return .refused(
                 .conditionFailed,
                 "no other user shares the video on Shelby, and users cannot like their own frames")
@@ -51,15 +51,22 @@ extension ShelbyV1Connector {
         var like = Delivery(
             safety: .probe, request: RemoteRequest("PUT", path(frame.id) + "/like"),
             probe: rollFrames(account), baseline: frame.id)
+        // The like may have been added elsewhere.
+        like.isAskedFirst = true
+        like.shownBy = ShelbyV1Connector.likes
         guard known.isLiked else { return .deliver([like]) }
         // The like may have been removed elsewhere.
-        like.isAskedFirst = true
-        if let newest = known.copies.last, let oldest = known.copies.first {
-            like.probe = rollFrames(account, since: newest.id)
-            like.baseline += " " + oldest.id
-        } else if let liked = known.shared.last(where: \.isLiked) {
-            like.probe = RemoteRequest("GET", path(liked.id))
+        like.shownBy = nil
+        guard let newest = known.copies.last, let oldest = known.copies.first else {
+            if let liked = known.shared.last(where: \.isLiked) {
+                like.probe = RemoteRequest("GET", path(liked.id))
+            }
+            return .deliver([like])
         }
+        like.probe = rollFrames(account, since: newest.id)
+        like.baseline = LikeBaseline(
+            frame: frame.id, oldestCopy: ShelbyV1ID(oldest.id), newestCopy: ShelbyV1ID(newest.id)
+        ).text
         return .satisfied(.wholeFeed(ShelbyV1Connector.likes, otherwise: [like]))
     }
 
@@ -71,7 +78,7 @@ extension ShelbyV1Connector {
                     .notThere,
                     "the like cannot be removed yet: Shelby has not yet listed the copy of the video that"
                         + " it made for the like")
-                : .satisfied(.reading)
+                : .satisfied(.feed(ShelbyV1Connector.likes))
         }
         let liked = known.shared.filter(\.isLiked).map(\.id).joined(separator: " ")
         return .deliver(
@@ -256,7 +263,13 @@ extension ShelbyV1Connector {
         _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent, baseline: String,
         taken: Set<String>, _ account: RemoteAccount
     ) throws(SyncFailure) -> ProbeResult {
-        let result = try ShelbyV1Documents.result(response)
+        let result: JSONValue
+        do {
+            result = try ShelbyV1Documents.result(response)
+        } catch where error.code == .notFound && intent.event.type == LikeToggled.eventType {
+            // The liked frame is gone.
+            return .missing
+        }
         guard intent.event.type == CommentPosted.eventType else {
             return try findLike(
                 result, response, delivery, intent, LikeBaseline(baseline), account)
@@ -272,7 +285,10 @@ extension ShelbyV1Connector {
     }
 
     /// Searches the user's roll for a copy of the video, page by page, back to a time well before
-    /// the intent and to the oldest known copy; or checks whether a frame is liked.
+    /// the intent; or checks whether a frame is liked.
+    ///
+    /// If copies are known, the search begins at the newest one and ends at the oldest one, and the
+    /// part of the roll above them is searched last.
     private func findLike(
         _ result: JSONValue, _ response: RemoteResponse, _ delivery: Delivery, _ intent: Intent,
         _ baseline: LikeBaseline, _ account: RemoteAccount
@@ -294,13 +310,20 @@ extension ShelbyV1Connector {
                     ] + (try flag(true, [frame], of: intent.key, time))))
         }
         let since = delivery.probe?.query.first { $0.name == "since_id" }?.value ?? ""
-        let begin = min(
-            Int64(intent.event.stamp.milliseconds) - ShelbyV1Connector.skewMax,
-            baseline.oldestCopy?.milliseconds ?? .max)
-        guard let oldest = reading.oldest, oldest.milliseconds >= begin,
-            let next = next(behind: RemotePage("", since), rows.count, reading.oldest)
-        else { return .missing }
-        return .ask(rollFrames(account, since: next.place))
+        let next = next(behind: RemotePage("", since), rows.count, reading.oldest)
+        guard let newestCopy = baseline.newestCopy, let oldestCopy = baseline.oldestCopy else {
+            let begin = Int64(intent.event.stamp.milliseconds) - ShelbyV1Connector.skewMax
+            guard let oldest = reading.oldest, oldest.milliseconds >= begin, let next else {
+                return .missing
+            }
+            return .ask(rollFrames(account, since: next.place))
+        }
+        let isAbove = ShelbyV1ID(since).map { newestCopy < $0 } ?? true
+        let end = isAbove ? newestCopy : oldestCopy
+        if let next, let oldest = reading.oldest, end < oldest {
+            return .ask(rollFrames(account, since: next.place))
+        }
+        return isAbove ? .missing : .ask(rollFrames(account))
     }
 
     /// Checks whether the user is among the upvoters of a frame.
@@ -355,15 +378,25 @@ extension ShelbyV1Connector {
     }
 }
 
-/// The frame to like, and the oldest known copy that an earlier like created.
+/// The frame to like, and the oldest and the newest known copy that earlier likes created.
 private struct LikeBaseline {
     var frame: String
     var oldestCopy: ShelbyV1ID?
+    var newestCopy: ShelbyV1ID?
 
-    /// Parses the baseline of a delivery: the ids of both, separated by a space.
+    init(frame: String, oldestCopy: ShelbyV1ID?, newestCopy: ShelbyV1ID?) {
+        (self.frame, self.oldestCopy, self.newestCopy) = (frame, oldestCopy, newestCopy)
+    }
+
+    /// Parses the baseline of a delivery: the ids, separated by spaces.
     init(_ baseline: String) {
         let ids = baseline.split(separator: " ").map(String.init)
         frame = ids.first ?? ""
-        oldestCopy = ids.dropFirst().first.flatMap(ShelbyV1ID.init)
+        if ids.count == 3 { (oldestCopy, newestCopy) = (ShelbyV1ID(ids[1]), ShelbyV1ID(ids[2])) }
+    }
+
+    /// The baseline of a delivery.
+    var text: String {
+        ([frame] + [oldestCopy, newestCopy].compactMap { $0?.text }).joined(separator: " ")
     }
 }

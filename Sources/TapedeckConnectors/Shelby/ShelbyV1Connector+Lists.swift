@@ -31,18 +31,23 @@ enum ShelbyV1List {
 extension ShelbyV1Connector {
     package func removals(
         from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
-    ) throws -> [ProposedEvent] {
+    ) throws -> ListFindings {
         let known = KnownEntries(views, projections)
         switch ShelbyV1List(list.name) {
         case .roll:
             let missing = try known.entries(of: VideoGroup.personalRoll).filter {
                 !list.entries.contains($0.entry)
             }
-            return try Dictionary(grouping: missing, by: \.video).flatMap { video, missing in
-                try removals(of: missing.map(\.entry), of: video, views, at: list.readAt)
+            let removals = try Dictionary(grouping: missing, by: \.video).sorted {
+                $0.key.text < $1.key.text
+            }.flatMap { video, missing in
+                try removals(
+                    of: Set(missing.map(\.entry)), of: video, views, account, at: list.readAt)
             }
+            return ListFindings(removals: removals)
         case .conversation(let id, let video):
-            return try known.comments(on: Tag("video", video), in: id).compactMap { comment in
+            let comments = try known.comments(on: Tag("video", video), in: id)
+            let removals: [ProposedEvent] = try comments.compactMap { comment in
                 guard
                     !list.entries.contains(
                         String(comment.dropFirst(ShelbyV1Message.prefix.count)))
@@ -52,7 +57,8 @@ extension ShelbyV1Connector {
                 removal.conversation = id
                 return try ProposedEvent(sighting: removal, observedAt: list.readAt)
             }
-        case nil: return []
+            return ListFindings(removals: removals)
+        case nil: return ListFindings()
         }
     }
 
@@ -60,17 +66,20 @@ extension ShelbyV1Connector {
     ///
     /// If all copies that the user's likes created are gone, the user no longer likes the video.
     private func removals(
-        of frames: [String], of video: Tag, _ views: some ViewReader, at time: Int64
+        of frames: Set<String>, of video: Tag, _ views: some ViewReader, _ account: RemoteAccount,
+        at time: Int64
     ) throws -> [ProposedEvent] {
         let known = try KnownFrames(video, views)
         let lost = known.copies.filter { frames.contains($0.id) }
         var events: [ProposedEvent] = []
-        for frame in frames {
+        // The frames of another account were never on this roll.
+        for frame in known.shared + known.copies
+        where frames.contains(frame.id) && frame.creator == account.user {
             var removal = FrameObserved()
-            (removal.frame, removal.video, removal.removed) = (frame, String(video.name), true)
-            if lost.contains(where: { $0.id == frame }) { removal.likedCopy = true }
+            (removal.frame, removal.video, removal.removed) = (frame.id, String(video.name), true)
+            if frame.isCopy { removal.likedCopy = true }
             var listed = VideoListed()
-            (listed.list, listed.entry) = (VideoGroup.personalRoll, frame)
+            (listed.list, listed.entry) = (VideoGroup.personalRoll, frame.id)
             (listed.video, listed.removed) = (removal.video, true)
             events += [try proposal(removal, time), try proposal(listed, time)]
         }

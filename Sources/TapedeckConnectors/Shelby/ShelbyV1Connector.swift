@@ -280,7 +280,9 @@ struct ShelbyV1Reading {
         for message in frame.messages {
             propose(message.sighting(of: frame.video, in: frame.conversation), at: path)
         }
-        if let conversation = frame.conversation, frame.hasMessages, frame.refused.isEmpty {
+        if let conversation = frame.conversation, ShelbyV1ID(conversation) != nil,
+            frame.hasMessages, frame.refused.isEmpty
+        {
             content.lists.append(
                 ListPart(
                     ShelbyV1List.conversation(conversation, about: frame.video).name,

@@ -104,6 +104,7 @@ package struct WhaleConnector: Connector {
 
     /// The feed that contains only the account's own user.
     private static let session = "sessions"
+    private static let answers = "answers"
 
     static func comments(on answer: String) -> String {
         "answers/\(RemoteRequest.segment(answer))/comments"
@@ -114,7 +115,7 @@ package struct WhaleConnector: Connector {
     }
 
     package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {
-        [WhaleConnector.session, "users", "questions", "answers"].map { RemotePage($0) }
+        [WhaleConnector.session, "users", "questions", WhaleConnector.answers].map { RemotePage($0) }
     }
 
     package func request(for page: RemotePage, _ account: RemoteAccount) -> RemoteRequest {
@@ -154,7 +155,10 @@ package struct WhaleConnector: Connector {
                 content.lists.append(ListPart(page.feed, entries, .page(total: nil)))
             }
             content.refused = read.refused
-            content.next = read.next.map { RemotePage(page.feed, String($0)) }
+            // A server that repeats a page must not be asked forever.
+            content.next = read.next.flatMap {
+                $0 > Int64(page.place) ?? 0 ? RemotePage(page.feed, String($0)) : nil
+            }
             content.moves = true
         }
         content.sightings = sightings.result.proposals
@@ -169,12 +173,12 @@ package struct WhaleConnector: Connector {
         switch feed {
         case "users": sightings.add(try WhaleDocuments.user(row), at: row.path)
         case "questions": try sightings.addQuestion(row)
-        case "answers":
+        case WhaleConnector.answers:
             let answer = try WhaleDocuments.answer(row)
             let isRead = sightings.add(answer, at: row.path) != nil
             try sightings.addQuestion(try row.member("question"))
             guard isRead else { return }
-            // A null count means that there is nothing to read: the list is empty.
+            // A null count means that the list is empty.
             let (comments, likes) = (
                 WhaleConnector.comments(on: answer.answer), WhaleConnector.likes(of: answer.answer)
             )
@@ -182,11 +186,11 @@ package struct WhaleConnector: Connector {
                 ("commentCount", comments, answer.commentCount),
                 ("likeCount", likes, answer.likeCount),
             ] {
-                if answer.cleared.contains(field) {
-                    content.lists.append(ListPart(feed, [], .whole))
-                } else {
-                    content.leads.append(FeedLead(RemotePage(feed), version: String(count)))
-                }
+                let isEmpty = answer.cleared.contains(field)
+                content.leads.append(
+                    FeedLead(
+                        RemotePage(feed), version: isEmpty ? "0" : String(count),
+                        isEmpty: isEmpty))
             }
         case _ where feed.hasSuffix("/comments"): try sightings.addComment(row)
         default:
@@ -197,16 +201,15 @@ package struct WhaleConnector: Connector {
 
     package func removals(
         from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
-    ) throws -> [ProposedEvent] {
+    ) throws -> ListFindings {
         // A page may miss rows, so the list must be as long as its answer says.
-        let count = list.version.flatMap { Int($0) } ?? 0
-        guard list.entries.count >= count, list.version != nil || list.entries.isEmpty else {
-            return []
+        guard let count = list.version.flatMap({ Int($0) }), list.entries.count >= count else {
+            return ListFindings(isPartial: true)
         }
         let known = KnownEntries(views, projections)
         switch WhaleList(list.name) {
         case .comments(let answer):
-            return try known.comments(on: Tag("answer", answer)).compactMap { id in
+            let removals = try known.comments(on: Tag("answer", answer)).compactMap { id in
                 guard id.hasPrefix(WhaleDocuments.commentPrefix),
                     !list.entries.contains(
                         String(id.dropFirst(WhaleDocuments.commentPrefix.count)))
@@ -215,15 +218,17 @@ package struct WhaleConnector: Connector {
                 (comment.comment, comment.answer, comment.removed) = (id, answer, true)
                 return try ProposedEvent(sighting: comment, observedAt: list.readAt)
             }
+            return ListFindings(removals: removals)
         case .likes(let answer):
-            return try known.likes(of: Tag("answer", answer)).compactMap { known in
+            let removals = try known.likes(of: Tag("answer", answer)).compactMap { known in
                 guard !list.entries.contains(known.like) else { return nil }
                 var like = LikeObserved()
                 (like.like, like.answer, like.user) = (known.like, answer, known.user)
                 like.removed = true
                 return try ProposedEvent(sighting: like, observedAt: list.readAt)
             }
-        case nil: return []
+            return ListFindings(removals: removals)
+        case nil: return ListFindings()
         }
     }
 
@@ -275,7 +280,7 @@ package struct WhaleConnector: Connector {
         guard try intent.event.decode(LikeToggled.self).isOn else {
             return known.isLiked
                 ? .refused(.notFound, "Whale has no route for removing a like")
-                : .satisfied(.reading)
+                : .satisfied(.feed(WhaleConnector.answers))
         }
         let like = WhaleDelivery.like(of: id, by: account.user)
         return known.isLiked

@@ -59,13 +59,13 @@ package protocol Connector: Sendable {
         _ response: RemoteResponse, of page: RemotePage, _ account: RemoteAccount
     ) throws(SyncFailure) -> RemoteContent
 
-    /// Returns sightings that record the removal of known entries that are missing from a list.
+    /// Returns the known entries that are missing from a list.
     ///
     /// Called for each list that was read completely. A removal has the time at which the list was
     /// read, so that later sightings override it.
     func removals(
         from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
-    ) throws -> [ProposedEvent]
+    ) throws -> ListFindings
 
     // MARK: Delivering
 
@@ -126,7 +126,7 @@ extension Connector {
 
     package func removals(
         from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
-    ) throws -> [ProposedEvent] { [] }
+    ) throws -> ListFindings { ListFindings() }
 
     package func derived(
         _ views: some ViewReader, after: [UInt8]?, limit: Int
@@ -249,9 +249,11 @@ package struct FeedLead: Hashable, Sendable {
     ///
     /// A version that any device of the user has read is not read again.
     package var version: String?
+    /// Whether the feed is empty, so that it is read only if an earlier version was.
+    package var isEmpty = false
 
-    package init(_ page: RemotePage, version: String? = nil) {
-        (self.page, self.version) = (page, version)
+    package init(_ page: RemotePage, version: String? = nil, isEmpty: Bool = false) {
+        (self.page, self.version, self.isEmpty) = (page, version, isEmpty)
     }
 }
 
@@ -275,8 +277,26 @@ package struct ListPart: Hashable, Sendable {
     package var entries: [String]
     package var extent: Extent
 
+    /// The number of entries of the list, if the remote reports it.
+    var total: Int? {
+        if case .page(let total) = extent { return total }
+        return nil
+    }
+
     package init(_ name: String, _ entries: [String], _ extent: Extent) {
         (self.name, self.entries, self.extent) = (name, entries, extent)
+    }
+}
+
+/// The known entries that are missing from a list.
+package struct ListFindings: Sendable {
+    /// Sightings that record removals.
+    package var removals: [ProposedEvent] = []
+    /// Whether the list lacks known entries that may still be on the remote.
+    package var isPartial = false
+
+    package init(removals: [ProposedEvent] = [], isPartial: Bool = false) {
+        (self.removals, self.isPartial) = (removals, isPartial)
     }
 }
 
@@ -289,6 +309,8 @@ package struct WholeList: Sendable {
     package var readAt: Int64
     /// The version of the link that led to the list; nil if the list was not linked.
     package var version: String?
+    /// The number of entries that the remote reports; nil if it reports none.
+    package var total: Int?
     /// Whether entries that are older than all `entries` were removed too.
     ///
     /// False for a list that may show only its newest entries, unless the list became shorter.
@@ -400,8 +422,10 @@ package enum DeliveryPlan: Sendable {
 package enum Evidence: Sendable {
     /// The remote cannot leave the state any more, or the request is no longer needed.
     case final
-    /// Any reading begun after the intent would have shown the opposite.
-    case reading
+    /// A feed that was read in a reading begun after the intent, at least as far as its known rows.
+    ///
+    /// If the feed was not read like that, it is read first.
+    case feed(String)
     /// A feed that was read from its beginning to its end, in a reading begun after the intent.
     ///
     /// If the feed was not read like that, the deliveries are sent.
@@ -433,6 +457,9 @@ package struct Delivery: Hashable, Sendable {
     ///
     /// Only for `.probe`.
     package var isAskedFirst = false
+    /// The feed that makes the first probe unnecessary if it was read in a reading begun after the
+    /// intent; nil if there is none.
+    package var shownBy: String?
     /// The time after the dispatch within which the effect may still appear, in milliseconds.
     ///
     /// The time is set only if it is longer than the manifest's `settling`. Until the time has

@@ -73,6 +73,7 @@ package struct RemoteRow: Hashable, Sendable {
     static func lead(_ remote: String, _ lead: FeedLead) -> SyncRow {
         var bytes = place(of: lead.page)
         if let version = lead.version { bytes.appendPrefixed(version) }
+        if lead.isEmpty { bytes.append(1) }
         return SyncRow(endedLead(remote, lead.page).name, bytes)
     }
 
@@ -90,7 +91,9 @@ package struct RemoteRow: Hashable, Sendable {
                 guard let feed = reader.prefixedString(), let place = reader.prefixedString() else {
                     return nil
                 }
-                return FeedLead(RemotePage(feed, place), version: reader.prefixedString())
+                return FeedLead(
+                    RemotePage(feed, place), version: reader.prefixedString(),
+                    isEmpty: reader.littleEndian(UInt8.self) == 1)
             }
         }
     }

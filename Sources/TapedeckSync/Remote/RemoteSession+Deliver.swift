@@ -155,7 +155,9 @@ extension RemoteSession {
         let suffices: Bool
         switch evidence {
         case .final: suffices = true
-        case .reading: suffices = try isRead(since: intent)
+        case .feed(let feed):
+            if reading.next == nil, intent.event.position > readingPosition { try beginReading() }
+            suffices = isRead(feed, since: intent)
         case .wholeFeed(let feed, let otherwise):
             suffices = wholeFeeds[feed].map { $0 >= intent.event.position } ?? false
             guard suffices || reading.next != nil else {
@@ -170,10 +172,9 @@ extension RemoteSession {
         return nil
     }
 
-    /// Returns whether the remote was read after the intent was recorded; if not, starts a reading.
-    private mutating func isRead(since intent: Intent) throws -> Bool {
-        if reading.next == nil, intent.event.position > readingPosition { try beginReading() }
-        return reading.next == nil
+    /// Returns whether a feed was read in a reading begun after the intent was recorded.
+    private func isRead(_ feed: String, since intent: Intent) -> Bool {
+        readFeeds[feed].map { $0 >= intent.event.position } ?? false
     }
 
     /// Ends an intent whose parts have all ended; its outcome is the worst outcome of the parts.
@@ -230,9 +231,10 @@ extension RemoteSession {
         }
         // This device may have sent the request before a crash, the previous holder of the intent
         // may have sent it, or another program may have made the change.
+        let isShown = delivery.shownBy.map { isRead($0, since: intent) } ?? false
         let isDoubtful =
             part?.kind == .dispatched || custody == .taken && part?.kind != .unsent
-            || delivery.isAskedFirst && part == nil
+            || delivery.isAskedFirst && part == nil && !isShown
         guard isDoubtful else { return (delivery.request, .delivery(delivery, intent)) }
         guard delivery.safety == .probe, let probe = delivery.probe else {
             try record(

@@ -14,6 +14,12 @@ struct ListMemory: Hashable {
     var total: UInt64?
     /// The newest entry at the last reading; empty if there was none.
     var newest = ""
+    /// The number of entries that the list had less than its total when it was last read to its
+    /// end.
+    ///
+    /// A list that lacks entries once may have been cut; if it always lacks the same number, the
+    /// remote counts differently.
+    var lacking: UInt64 = 0
 
     /// Returns whether an entry was removed since the last reading, according to the first page of
     /// the list.
@@ -50,24 +56,27 @@ extension RemoteSession {
         return total.map { memory.hasLost(part.entries, of: UInt64(max(0, $0))) } ?? false
     }
 
-    /// Returns the row that remembers the first page of a list.
-    func remember(_ part: ListPart, isWhole: Bool) throws -> [SyncRow] {
-        guard case .page(let total) = part.extent else { return [] }
-        let before = try RemoteRow.list(remote.name, part.name, in: log)
-        var memory = before
+    /// Adds the first page of a list to the memory of the list.
+    func remember(
+        _ part: ListPart, isWhole: Bool, _ memories: inout [String: ListMemory]
+    ) throws {
+        guard case .page(let total) = part.extent else { return }
+        var memory = try memories[part.name] ?? RemoteRow.list(remote.name, part.name, in: log)
         memory.total = total.map { UInt64(max(0, $0)) }
         memory.newest = part.entries.first ?? ""
         if isWhole { memory.wholeAt = now }
-        return memory == before ? [] : [RemoteRow.list(remote.name, part.name, memory)]
+        memories[part.name] = memory
     }
 
     /// The removals that lists prove.
     struct Removals {
         var events: [ProposedEvent] = []
-        /// The rows that remember the lists.
-        var rows: [SyncRow] = []
+        /// The new memories of lists, by name.
+        var memories: [String: ListMemory] = [:]
         /// Whether a list is suddenly empty.
         var isDoubtful = false
+        /// Whether a list lacks known entries that may still be on the remote.
+        var isPartial = false
     }
 
     /// Returns the removals that lists prove.
@@ -88,19 +97,21 @@ extension RemoteSession {
                     list.isComplete = count < memory.count
                     memory.count = count
                 }
-                let removals = try connector.removals(from: list, views, account)
-                let isEmptied = list.entries.isEmpty && !removals.isEmpty
+                let lacking = UInt64(max(0, (list.total ?? 0) - list.entries.count))
+                let isCut = lacking != memory.lacking
+                memory.lacking = lacking
+                let findings = try connector.removals(from: list, views, account)
+                let isEmptied = list.entries.isEmpty && !findings.removals.isEmpty
                 let isConfirmed = memory.emptySince > 0 && memory.emptySince < readingBegan
-                if !isEmptied || isConfirmed {
-                    memory.emptySince = 0
-                    found.events += removals
-                } else {
-                    found.isDoubtful = true
+                found.isPartial = found.isPartial || findings.isPartial || isCut
+                if isEmptied, !isConfirmed {
+                    (found.isDoubtful, found.isPartial) = (true, true)
                     if memory.emptySince == 0 { memory.emptySince = readingBegan }
+                } else {
+                    memory.emptySince = 0
+                    if !isCut { found.events += findings.removals }
                 }
-                if memory != before {
-                    found.rows.append(RemoteRow.list(remote.name, list.name, memory))
-                }
+                if memory != before { found.memories[list.name] = memory }
             }
         }
         return found
@@ -125,9 +136,9 @@ extension RemoteRow {
         let name = name(remote, list)
         guard memory != ListMemory() else { return SyncRow(name, nil) }
         var bytes: [UInt8] = []
-        for number in [memory.count, memory.emptySince, memory.wholeAt, memory.total ?? .max] {
-            bytes.appendLittleEndian(number)
-        }
+        for number in [
+            memory.count, memory.emptySince, memory.wholeAt, memory.lacking, memory.total ?? .max,
+        ] { bytes.appendLittleEndian(number) }
         bytes.appendPrefixed(memory.newest)
         return SyncRow(name, bytes)
     }
@@ -144,11 +155,12 @@ extension RemoteRow {
             guard let count = reader.littleEndian(UInt64.self),
                 let emptySince = reader.littleEndian(UInt64.self),
                 let wholeAt = reader.littleEndian(UInt64.self),
+                let lacking = reader.littleEndian(UInt64.self),
                 let total = reader.littleEndian(UInt64.self), let newest = reader.prefixedString()
             else { return }
             memory = ListMemory(
                 count: count, emptySince: emptySince, wholeAt: wholeAt,
-                total: total == .max ? nil : total, newest: newest)
+                total: total == .max ? nil : total, newest: newest, lacking: lacking)
         }
         return memory
     }

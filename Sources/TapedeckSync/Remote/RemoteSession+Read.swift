@@ -84,7 +84,8 @@ extension RemoteSession {
                 if isWhole, !isUnreadable, let readAt {
                     found += lists.map {
                         WholeList(
-                            name: $0.key, entries: $0.value, readAt: readAt, version: version)
+                            name: $0.key, entries: $0.value, readAt: readAt, version: version,
+                            total: $0.key == firstPart?.name ? firstPart?.total : nil)
                     }
                 }
                 return found
@@ -92,7 +93,7 @@ extension RemoteSession {
 
             /// Returns whether the walk shows everything that the feed contains.
             func isWhole(_ content: RemoteContent) -> Bool {
-                content.next == nil && !isUnreadable && (lists.isEmpty || readAt != nil)
+                content.next == nil && !isUnreadable && readAt != nil
             }
 
             /// The mark to record at the end of the walk; nil if it would not save a request.
@@ -109,6 +110,8 @@ extension RemoteSession {
         struct Ended {
             /// The first page of the feed.
             var feed: RemotePage
+            /// Whether another page links to the feed.
+            var isLead = false
             /// The mark to record; nil if the recorded one remains.
             var mark: String?
             /// Whether the feed was read from its beginning to its end, and no row can have been
@@ -270,7 +273,8 @@ extension RemoteSession {
                 }
             } else {
                 ended = Ended(
-                    feed: walk.feed, mark: walk.mark, isWhole: walk.isWhole(content),
+                    feed: walk.feed, isLead: walk.isLead, mark: walk.mark,
+                    isWhole: walk.isWhole(content),
                     firstPart: walk.firstPart, lists: walk.wholeLists(content.next == nil))
             }
             let room = max(0, rules.leadsMax - leadCount)
@@ -331,14 +335,19 @@ extension RemoteSession {
     private mutating func record(
         _ ended: Reading.Ended, _ account: RemoteAccount, _ freshRows: [SyncRow] = []
     ) throws {
-        let removals = try removals(from: ended.lists, account)
-        var (events, rows) = (removals.events, removals.rows + freshRows)
-        if ended.isWhole, !removals.isDoubtful {
+        var removals = try removals(from: ended.lists, account)
+        if let part = ended.firstPart {
+            try remember(part, isWhole: ended.isWhole, &removals.memories)
+        }
+        var (events, rows) = (removals.events, freshRows)
+        rows += removals.memories.map { RemoteRow.list(remote.name, $0.key, $0.value) }
+        readFeeds[ended.feed.feed] = readingPosition
+        if ended.isWhole, !removals.isPartial {
             wholeFeeds[ended.feed.feed] = readingPosition
         }
         rows.append(RemoteRow.endedLead(remote.name, ended.feed))
-        if let part = ended.firstPart { rows += try remember(part, isWhole: ended.isWhole) }
-        if let mark = ended.mark {
+        // A list that is suddenly empty is read again, even if it was only linked.
+        if let mark = ended.mark, !(ended.isLead && removals.isDoubtful) {
             var event = FeedRead()
             (event.system, event.feed, event.mark) = (remote.system, ended.feed.feed, mark)
             var proposed = try ProposedEvent(event)
@@ -365,6 +374,7 @@ extension RemoteSession {
 
     /// Returns whether the linked version of a feed still has to be read.
     private func isDue(_ lead: FeedLead, _ marks: [String: String]) -> Bool {
+        if lead.isEmpty, marks[lead.page.feed] == nil { return false }
         guard let version = lead.version, !refreshesAll else { return true }
         return marks[lead.page.feed] != version
     }

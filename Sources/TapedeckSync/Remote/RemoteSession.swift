@@ -99,6 +99,8 @@ package struct RemoteSession {
     /// The feeds that were read from beginning to end, each with the end of the log at the time
     /// when its reading began.
     var wholeFeeds: [String: LogPosition] = [:]
+    /// The feeds that were read at least as far as their known rows, likewise.
+    var readFeeds: [String: LogPosition] = [:]
     var delivering = Delivering()
     package var report = RemoteReport()
     /// The number of repeated readings, and the number of consecutive incomplete readings; the

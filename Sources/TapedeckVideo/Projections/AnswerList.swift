@@ -238,7 +238,7 @@ enum AnswerItems {
     static func like(_ id: [UInt8], of user: String) -> RowKey {
         RowKey(likes + id + [0] + user.utf8)
     }
-    /// Returns the name prefixes of a user's likes: of those that a remote shows, and of those that
+    /// Returns the name prefixes of a user's likes: of likes that a remote shows, and of likes that
     /// it no longer shows.
     static func sightings(_ user: String) -> (shown: [UInt8], removed: [UInt8]) {
         (shownLikes + user.utf8 + [0], [UInt8(ascii: "w")] + user.utf8 + [0])
