@@ -157,6 +157,10 @@ extension ErrorCode {
     ///
     /// Tapedeck retries later.
     public static let unavailable = ErrorCode(rawValue: "unavailable")
+    /// The other side redirects requests to another address.
+    ///
+    /// Sign in to the network, or correct the address.
+    public static let redirected = ErrorCode(rawValue: "redirected")
     /// A message does not follow the protocol.
     ///
     /// Upgrade the older side, or report it.
@@ -225,7 +229,8 @@ extension ErrorCode {
         (.newerFormat, .damaged), (.fork, .checkFailed), (.gap, .checkFailed),
         (.unauthorized, .remote), (.signInRequired, .remote), (.offline, .remote),
         (.metered, .remote), (.throttled, .remote),
-        (.unavailable, .remote), (.malformedRequest, .remote), (.altered, .remote),
+        (.unavailable, .remote), (.redirected, .remote), (.malformedRequest, .remote),
+        (.altered, .remote),
         (.protocolMismatch, .remote),
         (.lineageChanged, .remote), (.cursorMismatch, .remote),
         (.notThere, .remote), (.leased, .remote), (.unclaimed, .remote),

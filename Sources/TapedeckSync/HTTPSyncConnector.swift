@@ -122,7 +122,10 @@ package struct HTTPSyncConnector: SyncConnector {
     }
 
     private func failure(_ response: HTTPClientResponse) async throws -> SyncFailure {
-        let retryAfter = RetryAfter.milliseconds(response.headers.first(name: "Retry-After"))
+        let date = response.headers.first(name: "Date").flatMap(HTTPDate.milliseconds)
+        let retryAfter = RetryAfter.milliseconds(
+            response.headers.first(name: "Retry-After"),
+            now: date ?? Int64(Date().timeIntervalSince1970 * 1_000))
         var read: WireErrorResponse?
         if let buffer = try? await response.body.collect(upTo: HTTPSyncConnector.errorBytesMax) {
             // If the response does not come from a Tapedeck server, only its status is used.
@@ -146,6 +149,7 @@ package struct HTTPSyncConnector: SyncConnector {
         }
         let code: ErrorCode =
             switch response.status.code {
+            case 300..<400: .redirected
             case 401, 403: .unauthorized
             case 413: .tooLarge
             case 429: .throttled

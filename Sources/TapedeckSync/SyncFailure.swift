@@ -31,8 +31,8 @@ package struct SyncFailure: Error, Hashable, Sendable {
     /// Whether a retry can succeed without user action.
     package var isTransient: Bool {
         switch code {
-        case .offline, .throttled, .unavailable, .diskFull, .internalError, .lineageChanged,
-            .altered:
+        case .offline, .throttled, .unavailable, .redirected, .diskFull, .internalError,
+            .lineageChanged, .altered:
             true
         default: false
         }

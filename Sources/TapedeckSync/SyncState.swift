@@ -35,13 +35,18 @@ package struct SyncState: Sendable {
         package var failuresMax: UInt32
         /// The maximum wait between two attempts, in milliseconds.
         package var backoffMax: UInt64
+        /// The maximum wait for a remote in a sync that is not live, in milliseconds; a sync that
+        /// would have to wait longer ends.
+        package var waitMax: UInt64
 
         package init(
-            isLive: Bool = false, failuresMax: UInt32 = 3, backoffMax: UInt64 = Backoff.waitMax
+            isLive: Bool = false, failuresMax: UInt32 = 3, backoffMax: UInt64 = Backoff.waitMax,
+            waitMax: UInt64 = 30_000
         ) {
             self.isLive = isLive
             self.failuresMax = failuresMax
             self.backoffMax = backoffMax
+            self.waitMax = waitMax
         }
     }
 
@@ -223,11 +228,14 @@ package struct SyncWait: Hashable, Sendable {
     package var message: String
     /// The end of the wait, in milliseconds since 1970.
     package var until: UInt64
+    /// Whether the other side requested the wait, so that it applies to later syncs too.
+    package var isAsked = false
 
-    package init(reason: ErrorCode, message: String, until: UInt64) {
+    package init(reason: ErrorCode, message: String, until: UInt64, isAsked: Bool = false) {
         self.reason = reason
         self.message = message
         self.until = until
+        self.isAsked = isAsked
     }
 }
 

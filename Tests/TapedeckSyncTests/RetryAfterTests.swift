@@ -11,13 +11,26 @@ import Testing
             ("99999999999999999999999999", 86_400_000),
         ] as [(String, UInt64)])
     func secondsAreClamped(_ field: String, _ milliseconds: UInt64) {
-        #expect(RetryAfter.milliseconds(field) == milliseconds)
+        #expect(RetryAfter.milliseconds(field, now: 0) == milliseconds)
     }
 
     @Test(arguments: [
-        nil, "", "-1", "+1", "1.5", " 1", "soon", "Fri, 31 Dec 1999 23:59:59 GMT", "\u{664}",
+        nil, "", "-1", "+1", "1.5", " 1", "soon", "Fri, 32 Dec 1999", "\u{664}",
     ])
-    func valuesOtherThanSecondsAreIgnored(_ field: String?) {
-        #expect(RetryAfter.milliseconds(field) == nil)
+    func valuesOtherThanSecondsAndDatesAreIgnored(_ field: String?) {
+        #expect(RetryAfter.milliseconds(field, now: 0) == nil)
+    }
+
+    /// The three formats of RFC 9110, section 5.6.7.
+    @Test(arguments: [
+        "Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
+        "Sun Nov  6 08:49:37 1994",
+    ])
+    func datesAreClamped(_ field: String) {
+        let time: Int64 = 784_111_777_000
+        #expect(RetryAfter.milliseconds(field, now: time - 90_000) == 90_000)
+        #expect(RetryAfter.milliseconds(field, now: time + 1) == 0)
+        #expect(RetryAfter.milliseconds(field, now: 0) == 86_400_000)
+        #expect(RetryAfter.milliseconds(field, now: .min) == 86_400_000)
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 internal import Tapedeck
 internal import TapedeckConnectors
 
@@ -95,6 +96,8 @@ private final class RemotePrinter: Sendable {
     private let isLive: Bool
     private let lines: LiveLines
     private let meter = ProgressMeter("steps")
+    /// The end of the last announced wait, in milliseconds since 1970.
+    private let announced = Mutex(UInt64(0))
 
     init(_ remotes: StoreRemotes, _ name: String, isLive: Bool, isJSON: Bool) {
         self.remotes = remotes
@@ -106,13 +109,32 @@ private final class RemotePrinter: Sendable {
     func update(_ report: RemoteReport) {
         let (pushed, pulled) = (UInt64(report.pushed), UInt64(report.pulled))
         meter.update("pulled \(pulled), pushed \(pushed)", done: pulled + pushed, total: nil)
-        guard isLive else { return }
+        guard isLive else { return announce(report.wait) }
         if let wait = report.wait {
             lines.say(waitingFor: wait.reason, wait.message, until: wait.until)
         } else if report.isSettled {
             settled(report)
         }
     }
+
+    /// Prints a line on standard error if a sync has to wait so long that a user would notice.
+    private func announce(_ wait: SyncWait?) {
+        guard let wait else { return }
+        let now = UInt64(max(0, Date().timeIntervalSince1970 * 1_000))
+        guard wait.until > now, wait.until - now >= RemotePrinter.noticedMilliseconds else {
+            return
+        }
+        let isNew = announced.withLock { last in
+            defer { last = wait.until }
+            return last != wait.until
+        }
+        guard isNew else { return }
+        let seconds = (wait.until - now + 999) / 1_000
+        StandardOutput.diagnose("waiting \(seconds) s: \(wait.reason): \(wait.message)")
+    }
+
+    /// The shortest wait that is announced.
+    private static let noticedMilliseconds: UInt64 = 2_000
 
     /// Prints a line when nothing is left to do now; the outbox determines whether everything is
     /// delivered.

@@ -36,6 +36,8 @@ struct SyncOutcome {
     /// The nouns for the exchanged items: events, or intents and facts.
     private let units: (pushed: String, pulled: String)
     let error: CommandError?
+    /// The time from which a remote accepts requests again, if it requested a long wait.
+    private let until: UInt64?
 
     /// Creates the outcome of a sync with a server.
     init(_ report: SyncReport, _ token: TokenSource) {
@@ -52,6 +54,7 @@ struct SyncOutcome {
         (fresh, freshUntil, unread) = (0, nil, 0)
         units = ("event", "event")
         error = report.failure.map { SyncOutcome.naming(token, in: CommandError($0)) }
+        until = nil
     }
 
     /// Adds the path of the token's file to an error if the server refused the token.
@@ -78,6 +81,7 @@ struct SyncOutcome {
         (fresh, freshUntil, unread) = (report.fresh, report.freshUntil, report.unread)
         units = ("intent", "fact")
         error = report.failure.map { CommandError($0) }
+        until = report.until
     }
 
     /// Whether nothing was refused, unreadable, or left waiting.
@@ -122,6 +126,7 @@ struct SyncOutcome {
             "fresh": .init(fresh),
             "freshUntil": .init(freshUntil.map { TimeArgument.text(Int64(clamping: $0)) }),
             "unread": .init(unread),
+            "until": .init(until.map { TimeArgument.text(Int64(clamping: $0)) }),
         ]
         return error.map { document.adding("error", $0.json) } ?? document
     }
@@ -165,6 +170,10 @@ struct SyncOutcome {
         if unread > 0 { text.line("\(Figures.count(unread, "page")) left for the next sync") }
         for part in unreadable.prefix(SyncOutcome.unreadableListedMax) {
             text.line(VisibleText.line("could not read \(part)"))
+        }
+        if let until {
+            text.line(
+                "the remote accepts requests again at \(TimeArgument.text(Int64(clamping: until)))")
         }
         for part in missing { text.line(VisibleText.line("not available on the remote: \(part)")) }
     }

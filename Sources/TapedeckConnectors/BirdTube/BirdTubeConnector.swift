@@ -111,6 +111,8 @@ package struct BirdTubeConnector: Connector {
 
     // MARK: - Reading
 
+    private static let videos = "videos"
+
     package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {
         [RemotePage(BirdTubeConnector.videos)]
     }

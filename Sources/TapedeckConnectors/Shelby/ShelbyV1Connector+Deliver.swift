@@ -64,9 +64,11 @@ extension ShelbyV1Connector {
             return .deliver([like])
         }
         like.probe = rollFrames(account, since: newest.id)
-        like.baseline = LikeBaseline(
-            frame: frame.id, oldestCopy: ShelbyV1ID(oldest.id), newestCopy: ShelbyV1ID(newest.id)
-        ).text
+        like.baseline =
+            LikeBaseline(
+                frame: frame.id, oldestCopy: ShelbyV1ID(oldest.id),
+                newestCopy: ShelbyV1ID(newest.id)
+            ).text
         return .satisfied(.wholeFeed(ShelbyV1Connector.likes, otherwise: [like]))
     }
 
@@ -266,7 +268,7 @@ extension ShelbyV1Connector {
         let result: JSONValue
         do {
             result = try ShelbyV1Documents.result(response)
-        } catch where error.code == .notFound && intent.event.type == LikeToggled.eventType {
+        } catch  where error.code == .notFound && intent.event.type == LikeToggled.eventType {
             // The liked frame is gone.
             return .missing
         }

@@ -115,7 +115,9 @@ package struct WhaleConnector: Connector {
     }
 
     package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {
-        [WhaleConnector.session, "users", "questions", WhaleConnector.answers].map { RemotePage($0) }
+        [WhaleConnector.session, "users", "questions", WhaleConnector.answers].map {
+            RemotePage($0)
+        }
     }
 
     package func request(for page: RemotePage, _ account: RemoteAccount) -> RemoteRequest {

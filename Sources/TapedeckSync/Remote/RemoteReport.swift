@@ -25,6 +25,9 @@ public struct RemoteReport: Sendable {
     public var waitingCount = 0
     /// The reason why the sync ended early.
     public var failure: SyncError?
+    /// The time from which the remote accepts requests again, in milliseconds since 1970, if the sync
+    /// ended because the remote requested a long wait.
+    public var until: UInt64?
     /// Whether a running sync has nothing to do until something changes.
     public var isSettled = false
     /// The current wait of a running sync; the wait has a reason and an end time.

@@ -117,17 +117,14 @@ package struct RemoteResponse: Hashable, Sendable {
     private static let agreement: Int64 = 2_000
 
     private var toldDate: Int64? {
-        guard let text = header("Date") else { return nil }
-        let formatter = DateFormatter()
-        formatter.locale = Locale(identifier: "en_US_POSIX")
-        formatter.timeZone = TimeZone(identifier: "GMT")
-        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-        return formatter.date(from: text).map { Int64($0.timeIntervalSince1970 * 1_000) }
+        header("Date").flatMap(HTTPDate.milliseconds)
     }
 
     /// The pause requested by the remote, in milliseconds.
     package var retryAfter: UInt64? {
-        RetryAfter.milliseconds(header("Retry-After"))
+        header("Retry-After").flatMap {
+            RetryAfter.milliseconds($0, now: toldDate ?? receivedAt ?? 0)
+        }
     }
 
     /// The failure implied by the status; nil for success.
@@ -136,6 +133,10 @@ package struct RemoteResponse: Hashable, Sendable {
     package var failure: SyncFailure? {
         switch status {
         case 200..<300: nil
+        case 300..<400:
+            SyncFailure(
+                .redirected, "the remote redirects requests to another address",
+                hint: "sign in to the network, or check the remote's address")
         case 401, 403:
             SyncFailure(
                 .unauthorized, "the remote rejected the login", hint: "run storectl login NAME")

@@ -150,7 +150,7 @@ package struct RemoteRow: Hashable, Sendable {
     }
 
     private static func append(_ wait: SyncWait?, to bytes: inout [UInt8]) {
-        bytes.append(wait == nil ? 0 : 1)
+        bytes.append(wait.map { $0.isAsked ? 2 : 1 } ?? 0)
         guard let wait else { return }
         bytes.appendPrefixed(wait.reason.rawValue)
         bytes.appendPrefixed(wait.message)
@@ -160,11 +160,14 @@ package struct RemoteRow: Hashable, Sendable {
     /// Reads a wait written by `append`; the outer nil means that the bytes are invalid.
     private static func read(_ reader: inout ByteReader) -> SyncWait?? {
         guard let isThere = reader.littleEndian(UInt8.self) else { return nil }
-        guard isThere == 1 else { return .some(nil) }
+        guard isThere > 0 else { return .some(nil) }
         guard let reason = reader.prefixedString(), let message = reader.prefixedString(),
             let until = reader.littleEndian(UInt64.self)
         else { return nil }
-        return .some(SyncWait(reason: ErrorCode(rawValue: reason), message: message, until: until))
+        return .some(
+            SyncWait(
+                reason: ErrorCode(rawValue: reason), message: message, until: until,
+                isAsked: isThere == 2))
     }
 }
 

@@ -14,8 +14,8 @@ extension RemoteSession {
         /// The lanes in which an earlier intent is waiting.
         fileprivate var blocked: Set<Tag> = []
         fileprivate var queue: [Intent] = []
-        /// The time at which the first wait ends.
-        var soonest: UInt64?
+        /// The wait that ends first.
+        var soonest: SyncWait?
 
         /// Starts over at the first outbox.
         mutating func restart() {
@@ -27,8 +27,9 @@ extension RemoteSession {
         /// Puts an intent first in the queue.
         mutating func again(_ intent: Intent) { queue.insert(intent, at: 0) }
 
-        fileprivate mutating func waits(until: UInt64) {
-            soonest = min(soonest ?? .max, until)
+        fileprivate mutating func waits(_ wait: SyncWait) {
+            if let soonest, soonest.until <= wait.until { return }
+            soonest = wait
         }
     }
 
@@ -109,7 +110,7 @@ extension RemoteSession {
         if let wait = try RemoteRow.lane(remote.name, intent.key.text, in: log),
             wait.wait.until > now
         {
-            delivering.waits(until: wait.wait.until)
+            delivering.waits(wait.wait)
             delivering.blocked.insert(intent.key)
             return nil
         }
@@ -247,7 +248,11 @@ extension RemoteSession {
         if let part, custody == .own {
             let rest = unsettled(part, for: connector.manifest.settling)
             guard rest == 0 else {
-                block(intent, until: now + rest)
+                block(
+                    intent,
+                    SyncWait(
+                        reason: .unconfirmed, message: "a request may still take effect",
+                        until: now + rest))
                 return nil
             }
         }
@@ -268,18 +273,26 @@ extension RemoteSession {
             ])
         }
         // Sessions poll for network changes.
-        block(intent, until: options.isLive ? now + NetworkState.pause : nil)
+        guard options.isLive else { return block(intent) }
+        block(
+            intent,
+            SyncWait(
+                reason: .metered, message: "files wait for an unmetered network",
+                until: now + NetworkState.pause))
     }
 
     private mutating func lease(_ intent: Intent, until: UInt64) throws {
         let local = try localTime(ofServer: until)
         leased[intent.event.id] = local
-        block(intent, until: local)
+        block(
+            intent,
+            SyncWait(
+                reason: .leased, message: "another device may be delivering it", until: local))
     }
 
-    private mutating func block(_ intent: Intent, until: UInt64? = nil) {
+    private mutating func block(_ intent: Intent, _ wait: SyncWait? = nil) {
         delivering.blocked.insert(intent.key)
-        if let until { delivering.waits(until: until) }
+        if let wait { delivering.waits(wait) }
     }
 
     private static func name(of delivery: Delivery, _ intent: Intent) -> String {
@@ -361,7 +374,7 @@ extension RemoteSession {
             let isUnsent = failure.isUnsent || failure.code != .offline
             if isUnsent, delivery.safety != .natural { try record(.unsent, delivery, of: intent) }
             delivering.queue.insert(intent, at: 0)
-        case .unavailable, .internalError:
+        case .unavailable, .redirected, .internalError:
             if failure.isUnsent, delivery.safety != .natural {
                 try record(.unsent, delivery, of: intent)
             }
@@ -380,13 +393,14 @@ extension RemoteSession {
         let failures = (held?.failures ?? 0) + 1
         let pause = max(laneWait(failures), failure.retryAfter ?? 0)
         let wait = SyncWait(
-            reason: failure.code, message: failure.message, until: now + pause)
+            reason: failure.code, message: failure.message, until: now + pause,
+            isAsked: failure.retryAfter != nil)
         try log.setSyncRows([
             RemoteRow.lane(
                 remote.name, intent.key.text, LaneWait(failures: failures, wait: wait))
         ])
         delivering.blocked.insert(intent.key)
-        delivering.waits(until: wait.until)
+        delivering.waits(wait)
     }
 
     private func refuse(

@@ -50,6 +50,14 @@ package struct RemoteSession {
         case page(RemotePage)
         case delivery(Delivery, Intent)
         case probe(Delivery, Intent)
+
+        /// Whether the request only reads, with the account's credentials.
+        var isRead: Bool {
+            switch self {
+            case .page, .probe: true
+            case .nothing, .login, .delivery: false
+            }
+        }
     }
 
     package let log: EventLog
@@ -71,6 +79,11 @@ package struct RemoteSession {
     var login: RemoteLogin
     var row: RemoteRow
     var pending = Pending.nothing
+    /// The last request, without credentials, and the number of redirects that led to it.
+    private var sent = RemoteRequest("GET", "")
+    private var redirects = 0
+    /// The maximum number of redirects of a read that are followed.
+    private static let redirectsMax = 3
     private var isStopped = false
     /// Whether a login has been tried since the last successful request.
     private var hasRenewed = false
@@ -178,8 +191,8 @@ package struct RemoteSession {
 
     package mutating func begin() throws -> Step {
         try beginReading()
-        // The user requested this sync, so ignore waits other than the remote's own rate limit.
-        if row.wait?.reason != .throttled { row.wait = nil }
+        dropOwnWait()
+        row.failures = 0
         return try next()
     }
 
@@ -189,6 +202,16 @@ package struct RemoteSession {
         row.contactedAt = log.now()
         var response = response
         response.receivedAt = Int64(clamping: row.contactedAt)
+        if let redirect = RemoteRedirect(response, to: sent, at: remote.url) {
+            if pending.isRead, let request = redirect.request,
+                redirects < RemoteSession.redirectsMax
+            {
+                redirects += 1
+                return try send(request, pending)
+            }
+            return try fail(redirect.failure, pending)
+        }
+        redirects = 0
         do {
             switch pending {
             case .nothing: break
@@ -214,9 +237,14 @@ package struct RemoteSession {
 
     /// Handles the end of a wait, or a request by the user to end the wait early.
     package mutating func woken() throws -> Step {
-        if row.wait?.reason != .throttled { row.wait = nil }
+        dropOwnWait()
         if options.isLive, isReadingOverdue { try beginReading() }
         return try next()
+    }
+
+    /// Drops a wait that the remote has not requested, because the user wants to sync now.
+    private mutating func dropOwnWait() {
+        if row.wait?.reason != .throttled, row.wait?.isAsked != true { row.wait = nil }
     }
 
     /// Ends the session if its login or its remote is gone; otherwise returns nil.
@@ -258,7 +286,7 @@ package struct RemoteSession {
             report.wait = row.wait
             return .idle(until: now + RemoteSession.loginPause)
         }
-        if let wait = row.wait, wait.until > now { return .wait(wait) }
+        if let wait = row.wait, wait.until > now { return try rest(wait) }
         if let held {
             self.held = nil
             return try send(held.request, held.pending)
@@ -274,6 +302,16 @@ package struct RemoteSession {
             return try send(connector.request(for: page, account), .page(page))
         }
         return try settle()
+    }
+
+    /// Waits for the remote; a sync that is not live ends if the wait is long.
+    private mutating func rest(_ wait: SyncWait) throws -> Step {
+        let now = now
+        guard !options.isLive, wait.until > now, wait.until - now > options.waitMax else {
+            return .wait(wait)
+        }
+        report.until = wait.until
+        return try end(SyncFailure(wait.reason, wait.message))
     }
 
     /// Returns the reason why nothing may be sent: a logout on this device, or removal of the
@@ -372,6 +410,7 @@ package struct RemoteSession {
                     reason: .throttled, message: "the remote's rate limit is reached",
                     until: first + manifest.rateWindow))
         }
+        sent = request
         var request = request
         if case .login = pending {
         } else if let account = login.account {
@@ -404,7 +443,7 @@ package struct RemoteSession {
     private func concernsAll(_ failure: SyncFailure, _ pending: Pending) -> Bool {
         switch failure.code {
         case .unauthorized, .offline, .throttled: return true
-        case .unavailable:
+        case .unavailable, .redirected:
             // A request that makes the remote fail must not block other requests.
             if case .delivery = pending { return false }
             if case .probe = pending { return false }
@@ -450,11 +489,12 @@ package struct RemoteSession {
         row.failures += 1
         let pause = backoff.fail(retryAfter: failure.retryAfter, &random)
         let wait = SyncWait(
-            reason: failure.code, message: failure.message, until: now + pause)
+            reason: failure.code, message: failure.message, until: now + pause,
+            isAsked: failure.retryAfter != nil)
         row.wait = wait
         try log.setSyncRows([row.row])
         guard options.failuresMax > 0, row.failures >= options.failuresMax else {
-            return .wait(wait)
+            return try rest(wait)
         }
         if case .page(let page) = pending, connector.manifest.reading.feedsStandAlone {
             try giveUp(page, failure)
@@ -468,7 +508,7 @@ package struct RemoteSession {
     /// Returns false if the failure may affect the whole remote.
     private mutating func leave(_ page: RemotePage, _ failure: SyncFailure) throws -> Bool {
         guard connector.manifest.reading.feedsStandAlone,
-            [.unavailable, .offline].contains(failure.code)
+            [.unavailable, .offline, .redirected].contains(failure.code)
         else { return false }
         if reading.failsAlone() {
             try giveUp(page, failure)
@@ -508,9 +548,10 @@ package struct RemoteSession {
         let soonest = delivering.soonest
         delivering = Delivering()
         guard options.isLive else {
-            if patience > 0, let soonest, soonest <= now + RemoteSession.laneWaitMax {
+            if patience > 0, let soonest, soonest.until <= now + RemoteSession.laneWaitMax {
                 patience -= 1
-                return .idle(until: max(soonest, now + 1))
+                report.wait = soonest
+                return .idle(until: max(soonest.until, now + 1))
             }
             return try end(nil)
         }
@@ -521,7 +562,7 @@ package struct RemoteSession {
             try beginReading()
             return try next()
         }
-        return .idle(until: min(nextReading, soonest ?? .max))
+        return .idle(until: min(nextReading, soonest?.until ?? .max))
     }
 
     /// The time of a live session's next reading, in milliseconds since 1970.

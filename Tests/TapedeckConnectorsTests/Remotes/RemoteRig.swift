@@ -75,7 +75,7 @@ final class RemoteWorld {
         return answered
     }
 
-    private static func date(_ milliseconds: UInt64) -> String {
+    static func date(_ milliseconds: UInt64) -> String {
         let formatter = DateFormatter()
         formatter.locale = Locale(identifier: "en_US_POSIX")
         formatter.timeZone = TimeZone(identifier: "GMT")
