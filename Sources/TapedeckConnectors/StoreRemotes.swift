@@ -147,6 +147,10 @@ public struct StoreRemotes: Sendable {
             contactedAt: row.contactedAt > 0 ? row.contactedAt : nil,
             readAt: row.readAt > 0 ? row.readAt : nil, reason: wait?.reason,
             message: wait?.message, until: wait.flatMap { $0.until > 0 ? $0.until : nil })
+        if wait == nil, let failed = try RemoteRow.failedReadings(remote.name, in: log).first {
+            status.reason = failed.code
+            status.message = "\(failed.feed) could not be read: \(failed.message)"
+        }
         try outbox(of: remote) { delivery in
             if delivery.isOver { status.ended += 1 } else { status.undelivered += 1 }
             return true
@@ -571,7 +575,7 @@ public struct RemoteStatus: Sendable {
     public var contactedAt: UInt64?
     /// The time of the last complete read, in Unix milliseconds; nil if there has been none.
     public var readAt: UInt64?
-    /// The reason why the sync is waiting or ended early; nil if there is none.
+    /// The reason why the sync is waiting, ended early or could not read a feed; nil if there is none.
     public var reason: ErrorCode?
     /// A description of `reason` for people.
     public var message: String?

@@ -18,6 +18,8 @@ struct SyncOutcome {
     private let pushed: UInt64
     private let pulled: UInt64
     private let refused: [Refusal]
+    /// The number of refused items that an earlier sync has already reported.
+    private let refusedBefore: Int
     private let waiting: [Waiting]
     private let waitingCount: UInt64
     private let renewedOrigins: Int
@@ -44,6 +46,7 @@ struct SyncOutcome {
         pushed = report.pushed
         pulled = report.pulled
         refused = report.refused.map { Refusal(event: $0.event, code: $0.code, message: nil) }
+        refusedBefore = 0
         waiting = report.waiting.map {
             Waiting(event: $0.event, reason: $0.reason, message: nil, until: $0.until)
         }
@@ -69,6 +72,7 @@ struct SyncOutcome {
         refused = report.refused.map {
             Refusal(event: $0.event, code: $0.code, message: $0.message)
         }
+        refusedBefore = report.refusedBefore
         waiting = report.waiting.map {
             Waiting(
                 event: $0.event, reason: $0.reason, message: $0.message.isEmpty ? nil : $0.message,
@@ -110,6 +114,7 @@ struct SyncOutcome {
                         "message": .init($0.message),
                     ]
                 }),
+            "refusedBefore": .init(refusedBefore),
             "waiting": .list(
                 waiting.map {
                     [
@@ -147,6 +152,11 @@ struct SyncOutcome {
         for refusal in refused {
             let why = refusal.message.map { ", \($0)" } ?? ""
             text.line(VisibleText.line("refused \(refusal.event): \(refusal.code)\(why)"))
+        }
+        if refusedBefore > 0 {
+            text.line(
+                "\(Figures.count(UInt64(refusedBefore), units.pushed)) refused earlier;"
+                    + " storectl outbox lists the reasons")
         }
         if waitingCount > 0 {
             let reasons = Set(waiting.map(\.reason.rawValue)).sorted().joined(separator: ", ")

@@ -180,11 +180,24 @@ extension RemoteSession {
         let outbox = try RemoteOutbox(
             log, remote, connector, runner, outboxes: outboxes, account: login.account)
         var report = report
-        try outbox.forEach { delivery, _, _ in
+        // A refusal is news once.
+        var known: [String: [UInt8]] = [:]
+        for row in try log.syncRows(prefix: RemoteRow.reportedPrefix(remote.name)) {
+            known[row.name] = row.value
+        }
+        var rows: [SyncRow] = []
+        try outbox.forEach { delivery, item, _ in
             let event = delivery.event.id
             switch delivery.state {
             case .refused(let code, let message):
-                report.refused.append((event, code, message))
+                guard let end = item.end ?? item.parts.first(where: \.isEnd) else { return true }
+                let row = RemoteRow.reported(remote.name, event, end)
+                if known.removeValue(forKey: row.name) == row.value {
+                    report.refusedBefore += 1
+                } else {
+                    rows.append(row)
+                    report.refused.append((event, code, message))
+                }
                 return true
             case .unknown(let message):
                 report.addWaiting(event, .unknownOutcome, message, until: nil)
@@ -208,6 +221,8 @@ extension RemoteSession {
             }
             return true
         }
+        rows += known.keys.map { SyncRow($0, nil) }
+        if !rows.isEmpty { try log.setSyncRows(rows) }
         self.report = report
     }
 }

@@ -17,7 +17,9 @@ public struct RemoteReport: Sendable {
     public var freshUntil: UInt64?
     /// The number of linked pages that are left for the next sync.
     public var unread = 0
-    /// The intents that the remote refused.
+    /// The number of refused intents that an earlier sync has already reported.
+    public var refusedBefore = 0
+    /// The intents that the remote has refused since the last report.
     public var refused: [(event: EventID, code: ErrorCode, message: String)] = []
     /// The pending intents, at most `waitingCountMax`, each with the reason why it is pending.
     public var waiting: [Waiting] = []

@@ -69,6 +69,56 @@ package struct RemoteRow: Hashable, Sendable {
         try log.syncRows(prefix: "\(key(remote))/feed/")
     }
 
+    /// A feed whose last reading failed.
+    package struct FailedReading: Hashable, Sendable {
+        package var feed: String
+        package var code: ErrorCode
+        package var message: String
+        /// The time of the failure, in milliseconds since 1970.
+        package var at: UInt64
+    }
+
+    /// Returns the row that stores the failure of a feed's last reading; nil removes it.
+    static func failedReading(
+        _ remote: String, _ feed: String, _ failure: SyncFailure?, at now: UInt64 = 0
+    ) -> SyncRow {
+        let name = "\(key(remote))/failed/\(Digest16(hashing: Array(feed.utf8)).text)"
+        guard let failure else { return SyncRow(name, nil) }
+        var bytes: [UInt8] = []
+        for text in [feed, failure.code.rawValue, failure.message] { bytes.appendPrefixed(text) }
+        bytes.appendLittleEndian(now)
+        return SyncRow(name, bytes)
+    }
+
+    /// Returns the feeds whose last reading failed.
+    @available(*, noasync)
+    package static func failedReadings(
+        _ remote: String, in log: EventLog
+    ) throws(LogError) -> [FailedReading] {
+        try log.syncRows(prefix: "\(key(remote))/failed/").compactMap { row in
+            row.value?.withUnsafeBytes { bytes in
+                var reader = ByteReader(bytes)
+                guard let feed = reader.prefixedString(), let code = reader.prefixedString(),
+                    let message = reader.prefixedString(),
+                    let at = reader.littleEndian(UInt64.self)
+                else { return nil }
+                return FailedReading(
+                    feed: feed, code: ErrorCode(rawValue: code), message: message, at: at)
+            }
+        }
+    }
+
+    /// Returns the prefix of the rows that store which refusals were reported.
+    static func reportedPrefix(_ remote: String) -> String { "\(key(remote))/reported/" }
+
+    /// Returns the row that stores that the refusal of an intent was reported.
+    static func reported(_ remote: String, _ event: EventID, _ end: OutboxItem.Part) -> SyncRow {
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(end.milliseconds)
+        bytes.appendPrefixed(end.origin.description)
+        return SyncRow(reportedPrefix(remote) + event.description, bytes)
+    }
+
     /// Returns the row for a linked feed that has not been read yet.
     static func lead(_ remote: String, _ lead: FeedLead) -> SyncRow {
         var bytes = place(of: lead.page)

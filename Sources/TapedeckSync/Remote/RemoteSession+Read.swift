@@ -346,6 +346,7 @@ extension RemoteSession {
             wholeFeeds[ended.feed.feed] = readingPosition
         }
         rows.append(RemoteRow.endedLead(remote.name, ended.feed))
+        rows.append(RemoteRow.failedReading(remote.name, ended.feed.feed, nil))
         // A list that is suddenly empty is read again, even if it was only linked.
         if let mark = ended.mark, !(ended.isLead && removals.isDoubtful) {
             var event = FeedRead()
@@ -426,7 +427,13 @@ extension RemoteSession {
 
     /// Skips an unreadable feed until the next sync, or permanently if the feed no longer exists.
     mutating func giveUp(_ page: RemotePage, _ failure: SyncFailure) throws {
-        if failure.code != .notFound { hasGivenUp = true }
+        if failure.code != .notFound {
+            hasGivenUp = true
+            try log.setSyncRows([
+                RemoteRow.failedReading(
+                    remote.name, page.feed, login.redacting(failure), at: now)
+            ])
+        }
         guard let ended = reading.giveUp(page, failure, &report), failure.code == .notFound,
             let account = login.account
         else { return }
