@@ -154,7 +154,7 @@ package struct ShelbyConnector: Connector {
             let oldest = shown.contains(0) ? nil : shown.min()
             gone = missing.filter { known in oldest.map { known.time > $0 } ?? false }
         }
-        let removals = try gone.map { known in
+        let removals: [ProposedEvent] = try gone.map { known in
             var removal = BroadcastReceived()
             removal.broadcast = known.broadcast
             removal.video = String(known.video.name)

@@ -1,4 +1,4 @@
-package import TapedeckModel
+internal import TapedeckModel
 package import TapedeckProjections
 package import TapedeckSync
 internal import TapedeckVideo
@@ -38,13 +38,13 @@ extension ShelbyV1Connector {
             let missing = try known.entries(of: VideoGroup.personalRoll).filter {
                 !list.entries.contains($0.entry)
             }
-            let removals = try Dictionary(grouping: missing, by: \.video).sorted {
+            let gone = try Dictionary(grouping: missing, by: \.video).sorted {
                 $0.key.text < $1.key.text
             }.flatMap { video, missing in
                 try removals(
                     of: Set(missing.map(\.entry)), of: video, views, account, at: list.readAt)
             }
-            return ListFindings(removals: removals)
+            return ListFindings(removals: gone)
         case .conversation(let id, let video):
             let comments = try known.comments(on: Tag("video", video), in: id)
             let removals: [ProposedEvent] = try comments.compactMap { comment in

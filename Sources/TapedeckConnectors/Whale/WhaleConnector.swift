@@ -211,7 +211,8 @@ package struct WhaleConnector: Connector {
         let known = KnownEntries(views, projections)
         switch WhaleList(list.name) {
         case .comments(let answer):
-            let removals = try known.comments(on: Tag("answer", answer)).compactMap { id in
+            let removals: [ProposedEvent] = try known.comments(on: Tag("answer", answer)).compactMap
+            { id in
                 guard id.hasPrefix(WhaleDocuments.commentPrefix),
                     !list.entries.contains(
                         String(id.dropFirst(WhaleDocuments.commentPrefix.count)))
@@ -222,7 +223,8 @@ package struct WhaleConnector: Connector {
             }
             return ListFindings(removals: removals)
         case .likes(let answer):
-            let removals = try known.likes(of: Tag("answer", answer)).compactMap { known in
+            let removals: [ProposedEvent] = try known.likes(of: Tag("answer", answer)).compactMap {
+                known in
                 guard !list.entries.contains(known.like) else { return nil }
                 var like = LikeObserved()
                 (like.like, like.answer, like.user) = (known.like, answer, known.user)

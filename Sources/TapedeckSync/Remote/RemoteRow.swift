@@ -1,5 +1,5 @@
 package import TapedeckLog
-internal import TapedeckModel
+package import TapedeckModel
 
 /// The state of a remote on this device, stored in a row of the log.
 ///
