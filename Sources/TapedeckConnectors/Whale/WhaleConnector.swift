@@ -1,4 +1,4 @@
-package import TapedeckModel
+internal import TapedeckModel
 package import TapedeckProjections
 package import TapedeckSync
 package import TapedeckVideo
