@@ -238,7 +238,7 @@ extension [Row] {
         var start = place { !$0.lexicographicallyPrecedes(from) }
         if let after { start = Swift.max(start, place { after.lexicographicallyPrecedes($0) }) }
         let rest = end.map { end in place { !$0.lexicographicallyPrecedes(end) } } ?? count
-        return Array(self[start..<Swift.max(start, Swift.min(rest, start + limit))])
+        return Array(self[start..<Swift.max(start, rest)].prefix(limit))
     }
 
     /// Returns the first index from which a condition is true for all keys.

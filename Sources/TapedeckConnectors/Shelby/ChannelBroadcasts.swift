@@ -91,29 +91,19 @@ struct ChannelBroadcasts: Projection {
         var version: UInt64
     }
 
-    /// The number of rows read at a time.
-    private static let pageCount = 1_000
-
     /// Returns the known broadcasts in a channel.
     static func known(in channel: String, _ views: some ViewReader) throws -> [Known] {
         let front = RowKey().text(channel)
-        var found: [Known] = []
-        var after: [UInt8]?
-        while true {
-            let rows = try views.rows(
-                of: ChannelBroadcasts(), table: 0, lower: front, upper: front.end,
-                after: after, limit: pageCount)
-            for row in rows {
-                found.append(
-                    try StateReader.read(row.value) { (reader) throws(ModelError) in
-                        Known(
-                            broadcast: try reader.string(),
-                            video: Tag(unchecked: "video/" + (try reader.string())),
-                            time: try reader.int64(), version: try reader.uint64())
-                    })
+        return try views.rows(
+            of: ChannelBroadcasts(), table: 0, lower: front, upper: front.end, after: nil,
+            limit: .max
+        ).map { row in
+            try StateReader.read(row.value) { (reader) throws(ModelError) in
+                Known(
+                    broadcast: try reader.string(),
+                    video: Tag(unchecked: "video/" + (try reader.string())),
+                    time: try reader.int64(), version: try reader.uint64())
             }
-            after = rows.last?.key
-            if rows.count < pageCount { return found }
         }
     }
 }

@@ -134,7 +134,7 @@ package struct RemoteOutbox {
             try connector.plan(intent, $0, account)
         }
         if case .foreign = plan { return nil }
-        if let end = item.end ?? item.parts.first(where: \.isEnd) {
+        if let end = item.anyEnd {
             return end.kind == .unknown
                 ? .unknown(end.message)
                 : .refused(ErrorCode(rawValue: end.code), end.message)
@@ -190,7 +190,7 @@ extension RemoteSession {
             let event = delivery.event.id
             switch delivery.state {
             case .refused(let code, let message):
-                guard let end = item.end ?? item.parts.first(where: \.isEnd) else { return true }
+                guard let end = item.anyEnd else { return true }
                 let row = RemoteRow.reported(remote.name, event, end)
                 if known.removeValue(forKey: row.name) == row.value {
                     report.refusedBefore += 1

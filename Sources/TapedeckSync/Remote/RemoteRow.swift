@@ -78,16 +78,23 @@ package struct RemoteRow: Hashable, Sendable {
         package var at: UInt64
     }
 
-    /// Returns the row that stores the failure of a feed's last reading; nil removes it.
+    /// Returns the row that stores the failure of a feed's last reading.
     static func failedReading(
-        _ remote: String, _ feed: String, _ failure: SyncFailure?, at now: UInt64 = 0
+        _ remote: String, _ feed: String, _ failure: SyncFailure, at now: UInt64
     ) -> SyncRow {
-        let name = "\(key(remote))/failed/\(Digest16(hashing: Array(feed.utf8)).text)"
-        guard let failure else { return SyncRow(name, nil) }
         var bytes: [UInt8] = []
         for text in [feed, failure.code.rawValue, failure.message] { bytes.appendPrefixed(text) }
         bytes.appendLittleEndian(now)
-        return SyncRow(name, bytes)
+        return SyncRow(failedReading(remote, feed), bytes)
+    }
+
+    /// Returns the row that removes the failure of a feed's last reading.
+    static func endedFailure(_ remote: String, _ feed: String) -> SyncRow {
+        SyncRow(failedReading(remote, feed), nil)
+    }
+
+    private static func failedReading(_ remote: String, _ feed: String) -> String {
+        "\(key(remote))/failed/\(Digest16(hashing: Array(feed.utf8)).text)"
     }
 
     /// Returns the feeds whose last reading failed.

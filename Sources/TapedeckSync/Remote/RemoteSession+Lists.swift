@@ -28,14 +28,7 @@ struct ListMemory: Hashable {
         guard let added = newest.isEmpty ? entries.count : entries.firstIndex(of: newest) else {
             return true
         }
-        return total < before.addingClamped(UInt64(added))
-    }
-}
-
-extension UInt64 {
-    fileprivate func addingClamped(_ other: UInt64) -> UInt64 {
-        let (sum, overflow) = addingReportingOverflow(other)
-        return overflow ? .max : sum
+        return total < before || total - before < UInt64(added)
     }
 }
 
@@ -47,24 +40,23 @@ extension RemoteSession {
     /// Returns whether the feed that begins with a page must be read to its end, to find out what
     /// was removed from its list.
     func mustReadAll(_ content: RemoteContent) throws -> Bool {
-        guard content.span != nil, let (part, total) = content.pagedList else { return false }
+        guard content.span != nil, let part = content.pagedList else { return false }
         if refreshesAll { return true }
         let memory = try RemoteRow.list(remote.name, part.name, in: log)
         guard memory.wholeAt > 0, memory.wholeAt <= now,
             now - memory.wholeAt < RemoteSession.wholePause
         else { return true }
-        return total.map { memory.hasLost(part.entries, of: UInt64(max(0, $0))) } ?? false
+        return part.total.map { memory.hasLost(part.entries, of: UInt64(max(0, $0))) } ?? false
     }
 
     /// Adds the first page of a list to the memory of the list.
     func remember(
-        _ part: ListPart, isWhole: Bool, _ memories: inout [String: ListMemory]
+        _ part: ListPart, isAtEnd: Bool, _ memories: inout [String: ListMemory]
     ) throws {
-        guard case .page(let total) = part.extent else { return }
         var memory = try memories[part.name] ?? RemoteRow.list(remote.name, part.name, in: log)
-        memory.total = total.map { UInt64(max(0, $0)) }
+        memory.total = part.total.map { UInt64(max(0, $0)) }
         memory.newest = part.entries.first ?? ""
-        if isWhole { memory.wholeAt = now }
+        if isAtEnd { memory.wholeAt = now }
         memories[part.name] = memory
     }
 
@@ -98,7 +90,7 @@ extension RemoteSession {
                     memory.count = count
                 }
                 let lacking = UInt64(max(0, (list.total ?? 0) - list.entries.count))
-                let isCut = lacking != memory.lacking
+                let isCut = lacking > 0 && lacking != memory.lacking
                 memory.lacking = lacking
                 let findings = try connector.removals(from: list, views, account)
                 let isEmptied = list.entries.isEmpty && !findings.removals.isEmpty
@@ -119,10 +111,9 @@ extension RemoteSession {
 }
 
 extension RemoteContent {
-    /// The list that continues on the next pages, and its total.
-    fileprivate var pagedList: (ListPart, Int?)? {
-        for part in lists { if case .page(let total) = part.extent { return (part, total) } }
-        return nil
+    /// The list that continues on the next pages.
+    var pagedList: ListPart? {
+        lists.first { if case .page = $0.extent { true } else { false } }
     }
 }
 

@@ -64,9 +64,9 @@ extension RemoteSession {
             mutating func add(_ content: RemoteContent, at date: Int64?) {
                 if pageCount == 0 { readAt = date }
                 isUnreadable = isUnreadable || !content.refused.isEmpty
+                if pageCount == 0, content.span != nil { firstPart = content.pagedList }
                 for part in content.lists {
                     if case .page = part.extent {
-                        if pageCount == 0, content.span != nil { firstPart = part }
                         lists[part.name, default: []].formUnion(part.entries)
                     } else if let date {
                         documents[part.name] = WholeList(
@@ -78,10 +78,10 @@ extension RemoteSession {
 
             /// Returns the lists that the walk has read completely.
             ///
-            /// - Parameter isWhole: Whether all pages of the feed were read.
+            /// - Parameter isWhole: Whether the walk shows everything that the feed contains.
             func wholeLists(_ isWhole: Bool) -> [WholeList] {
                 var found = Array(documents.values)
-                if isWhole, !isUnreadable, let readAt {
+                if isWhole, let readAt {
                     found += lists.map {
                         WholeList(
                             name: $0.key, entries: $0.value, readAt: readAt, version: version,
@@ -110,10 +110,10 @@ extension RemoteSession {
         struct Ended {
             /// The first page of the feed.
             var feed: RemotePage
-            /// Whether another page links to the feed.
-            var isLead = false
             /// The mark to record; nil if the recorded one remains.
             var mark: String?
+            /// Whether the last page of the feed was read.
+            var hasReachedEnd = false
             /// Whether the feed was read from its beginning to its end, and no row can have been
             /// missed.
             var isWhole = false
@@ -272,10 +272,10 @@ extension RemoteSession {
                     ended = Ended(feed: walk.feed)
                 }
             } else {
+                let isWhole = walk.isWhole(content)
                 ended = Ended(
-                    feed: walk.feed, isLead: walk.isLead, mark: walk.mark,
-                    isWhole: walk.isWhole(content),
-                    firstPart: walk.firstPart, lists: walk.wholeLists(content.next == nil))
+                    feed: walk.feed, mark: walk.mark, hasReachedEnd: content.next == nil,
+                    isWhole: isWhole, firstPart: walk.firstPart, lists: walk.wholeLists(isWhole))
             }
             let room = max(0, rules.leadsMax - leadCount)
             let others = leads.filter { seen.insert($0.page).inserted }.prefix(room).map(Walk.init)
@@ -337,7 +337,7 @@ extension RemoteSession {
     ) throws {
         var removals = try removals(from: ended.lists, account)
         if let part = ended.firstPart {
-            try remember(part, isWhole: ended.isWhole, &removals.memories)
+            try remember(part, isAtEnd: ended.hasReachedEnd, &removals.memories)
         }
         var (events, rows) = (removals.events, freshRows)
         rows += removals.memories.map { RemoteRow.list(remote.name, $0.key, $0.value) }
@@ -346,9 +346,9 @@ extension RemoteSession {
             wholeFeeds[ended.feed.feed] = readingPosition
         }
         rows.append(RemoteRow.endedLead(remote.name, ended.feed))
-        rows.append(RemoteRow.failedReading(remote.name, ended.feed.feed, nil))
-        // A list that is suddenly empty is read again, even if it was only linked.
-        if let mark = ended.mark, !(ended.isLead && removals.isDoubtful) {
+        rows.append(RemoteRow.endedFailure(remote.name, ended.feed.feed))
+        // A list that is suddenly empty is read again.
+        if let mark = ended.mark, !removals.isDoubtful {
             var event = FeedRead()
             (event.system, event.feed, event.mark) = (remote.system, ended.feed.feed, mark)
             var proposed = try ProposedEvent(event)
@@ -399,11 +399,17 @@ extension RemoteSession {
         guard let account = login.account else { return [] }
         let leads = try RemoteRow.leads(remote.name, in: log)
         let marks = try marks(of: leads.map(\.page.feed), account)
-        let covered = leads.filter { !isDue($0, marks) }
-        let ended = covered.map { RemoteRow.endedLead(remote.name, $0.page) }
-        let former = try RemoteRow.former(remote.name, in: log).map { SyncRow($0.name, nil) }
-        if !ended.isEmpty || !former.isEmpty { try log.setSyncRows(ended + former) }
-        return leads.filter { isDue($0, marks) }
+        var due: [FeedLead] = []
+        var rows = try RemoteRow.former(remote.name, in: log).map { SyncRow($0.name, nil) }
+        for lead in leads {
+            if isDue(lead, marks) {
+                due.append(lead)
+            } else {
+                rows.append(RemoteRow.endedLead(remote.name, lead.page))
+            }
+        }
+        if !rows.isEmpty { try log.setSyncRows(rows) }
+        return due
     }
 
     /// Returns the next page to request, skipping fresh pages.

@@ -544,7 +544,7 @@ package struct RemoteSession {
         }
         row.failures = 0
         row.wait = nil
-        if isDone || row != before { try log.setSyncRows([row.row]) }
+        if isDone || row != before { try log.setSyncRows([row.row] + endedFailures(isDone)) }
         let soonest = delivering.soonest
         delivering = Delivering()
         guard options.isLive else {
@@ -563,6 +563,17 @@ package struct RemoteSession {
             return try next()
         }
         return .idle(until: min(nextReading, soonest?.until ?? .max))
+    }
+
+    /// Returns the rows that remove the failures from before a completed reading.
+    ///
+    /// These are failures of feeds that are no longer read; feeds that failed again have newer
+    /// failures.
+    private func endedFailures(_ isDone: Bool) throws -> [SyncRow] {
+        guard isDone else { return [] }
+        return try RemoteRow.failedReadings(remote.name, in: log)
+            .filter { $0.at < readingBegan }
+            .map { RemoteRow.endedFailure(remote.name, $0.feed) }
     }
 
     /// The time of a live session's next reading, in milliseconds since 1970.

@@ -251,8 +251,6 @@ package enum KnownOpening: Sendable {
 package struct KnownEntries<Reader: ViewReader> {
     private let views: Reader
     private let projections: VideoProjections
-    /// The number of rows or items read at a time.
-    private static var pageCount: Int { 1_000 }
 
     /// Reads from the projections in `views`.
     package init(_ views: Reader, _ projections: VideoProjections) {
@@ -287,10 +285,13 @@ package struct KnownEntries<Reader: ViewReader> {
     package func entries(of list: String) throws -> [(entry: String, video: Tag)] {
         var found: [(String, Tag)] = []
         let lists = projections.lists
-        let front = RowKey().text(list).bytes
-        for row in try rows(of: lists, from: RowKey(front)) {
+        let front = RowKey().text(list)
+        for row in try views.rows(
+            of: lists, table: 0, lower: front, upper: front.end, after: nil, limit: .max)
+        {
             let video = Tag(
-                unchecked: "video/" + Array(row.key.dropFirst(front.count + 8).dropLast()).utf8Text)
+                unchecked: "video/"
+                    + Array(row.key.dropFirst(front.bytes.count + 8).dropLast()).utf8Text)
             let shown = VideoLists.shown(on: list)
             found += try items(of: lists, video, shown).map {
                 (Array($0.key.dropFirst(shown.count + 8).dropLast()).utf8Text, video)
@@ -302,24 +303,7 @@ package struct KnownEntries<Reader: ViewReader> {
     private func items(
         of projection: some Projection, _ key: Tag, _ prefix: [UInt8]
     ) throws -> [Row] {
-        var found: [Row] = []
-        while true {
-            let page = try views.items(
-                of: projection, key: key, prefix: RowKey(prefix), after: found.last?.key,
-                limit: KnownEntries.pageCount)
-            found += page
-            if page.count < KnownEntries.pageCount { return found }
-        }
-    }
-
-    private func rows(of lists: VideoLists, from front: RowKey) throws -> [Row] {
-        var found: [Row] = []
-        while true {
-            let page = try views.rows(
-                of: lists, table: 0, lower: front, upper: front.end, after: found.last?.key,
-                limit: KnownEntries.pageCount)
-            found += page
-            if page.count < KnownEntries.pageCount { return found }
-        }
+        try views.items(
+            of: projection, key: key, prefix: RowKey(prefix), after: nil, limit: .max)
     }
 }

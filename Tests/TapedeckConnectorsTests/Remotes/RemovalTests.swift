@@ -181,6 +181,23 @@ import Testing
         #expect(flags.last == false)
     }
 
+    @Test func failedReadingIsShownUntilOneSucceeds() throws {
+        let desk = try WhaleDesk()
+        try desk.comment("more", on: "3")
+        try desk.settle()
+        desk.world.portal = { request in
+            request.method == "GET" && request.path.hasSuffix("/users")
+                ? RemoteResponse(status: 400, headers: [], body: []) : nil
+        }
+        desk.world.clock.advance(by: .seconds(60))
+        try desk.device.sync()
+        #expect(try desk.device.status().reason == .remoteError)
+        desk.world.portal = nil
+        desk.world.clock.advance(by: .seconds(60))
+        try desk.device.sync()
+        #expect(try desk.device.status().reason == nil)
+    }
+
     @Test func unlikeLeavesTheRollAtOnce() throws {
         let rig = ShelbyV1Rig()
         try rig.fillRoll(120)
