@@ -146,7 +146,7 @@ public struct StoreRemotes: Sendable {
             needsLogin: connector(for: remote)?.manifest.isOpen != true,
             contactedAt: row.contactedAt > 0 ? row.contactedAt : nil,
             readAt: row.readAt > 0 ? row.readAt : nil, reason: wait?.reason,
-            message: wait?.message, until: wait.flatMap { $0.until > 0 ? $0.until : nil })
+            message: wait?.message, until: wait?.end(after: log.now()))
         if wait == nil, let failed = try RemoteRow.failedReadings(remote.name, in: log).first {
             status.reason = failed.code
             status.message = "\(failed.feed) could not be read: \(failed.message)"

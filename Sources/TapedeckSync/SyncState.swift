@@ -226,10 +226,16 @@ package struct SyncState: Sendable {
 package struct SyncWait: Hashable, Sendable {
     package var reason: ErrorCode
     package var message: String
-    /// The end of the wait, in milliseconds since 1970.
+    /// The end of the wait, in milliseconds since 1970; 0 if it is unknown.
     package var until: UInt64
     /// Whether the other side requested the wait, so that it applies to later syncs too.
     package var isAsked = false
+
+    /// Returns whether the wait has not ended yet.
+    package func holds(at now: UInt64) -> Bool { until == 0 || until > now }
+
+    /// Returns the end of the wait; nil if it is unknown or in the past.
+    package func end(after now: UInt64) -> UInt64? { until > now ? until : nil }
 
     package init(reason: ErrorCode, message: String, until: UInt64, isAsked: Bool = false) {
         self.reason = reason

@@ -55,7 +55,8 @@ struct CustodyTests {
             (CustodyTests.phone, 2 as UInt64, at - 1), (CustodyTests.tablet, 3, at),
             (CustodyTests.phone, 4, at + 5),
         ]
-        #expect(custody(of: CustodyTests.tablet, claims: claims, at: at + 10) == .taken)
+        #expect(
+            custody(of: CustodyTests.tablet, claims: claims, at: at + 10) == .taken(since: at))
         #expect(
             custody(of: CustodyTests.phone, claims: claims, at: at + 10)
                 == .leased(until: at + CustodyTests.term))
@@ -69,7 +70,8 @@ struct CustodyTests {
         // The previous holder must claim again, whatever its own clock says.
         #expect(custody(of: CustodyTests.tablet, claims: claims, at: end) == .claim)
         let again = claims + [(CustodyTests.phone, 5, end)]
-        #expect(custody(of: CustodyTests.phone, claims: again, at: end + 1) == .taken)
+        #expect(
+            custody(of: CustodyTests.phone, claims: again, at: end + 1) == .taken(since: end))
     }
 
     /// Devices whose clocks are wrong by less than the margin never hold an intent at the same time.
@@ -88,7 +90,7 @@ struct CustodyTests {
                         of: device, claims: claims,
                         at: now + (device == CustodyTests.phone ? skew : 0))
                 }
-                #expect(answers.count { $0 == .own || $0 == .taken } <= 1)
+                #expect(answers.count { $0 == .own || $0.isTaken } <= 1)
             }
         }
     }

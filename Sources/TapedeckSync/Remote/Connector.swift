@@ -413,6 +413,14 @@ package enum DeliveryPlan: Sendable {
     case refused(ErrorCode, String)
     /// Send these requests in order; each is a separate target.
     case deliver([Delivery])
+
+    /// The requests that the plan may send.
+    var deliveries: [Delivery] {
+        switch self {
+        case .deliver(let deliveries), .satisfied(.wholeFeed(_, let deliveries)): deliveries
+        default: []
+        }
+    }
 }
 
 /// The evidence that a remote is already in a requested state.

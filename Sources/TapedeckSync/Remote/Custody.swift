@@ -5,11 +5,12 @@ internal import TapedeckModel
 /// The following devices may deliver it:
 ///
 /// 1. The originating device, until a server has sequenced the intent: before that, no other device
-///    can know about it. The originating device, during its lease: the first `lease` milliseconds
-///    of continuous time after the intent was created. 3. Any device with a valid claim. A claim is
-///    valid if the server's time for it is at least `lease + margin` after the server's time for
-///    the intent or for the previous valid claim. If several claims compete, the claim with the
-///    lowest position wins.
+///    can know about it.
+/// 2. The originating device, during its lease: the first `lease` milliseconds of continuous time
+///    after the intent was created.
+/// 3. Any device with a valid claim. A claim is valid if the server's time for it is at least
+///    `lease + margin` after the server's time for the intent or for the previous valid claim. If
+///    several claims compete, the claim with the lowest position wins.
 ///
 /// Every request ends in less than `margin`, so the previous holder has finished by the time a
 /// claim is valid. All devices use the server's times, so their clocks need not agree.
@@ -31,7 +32,10 @@ struct Custody {
         /// Deliver: no other device can have started.
         case own
         /// Deliver, but probe first: another device may have started.
-        case taken
+        ///
+        /// `since` is the time on the server's clock at which the requests of the previous holder
+        /// had ended; nil if there was no server.
+        case taken(since: UInt64?)
         /// Another device holds the intent until this time on the server's clock.
         case leased(until: UInt64)
         /// Wait for the next sync, in which the server can sequence the intent or a claim by this
@@ -39,6 +43,9 @@ struct Custody {
         case unclaimed
         /// No device holds the intent: record a claim.
         case claim
+
+        /// Whether this device has taken the intent over.
+        var isTaken: Bool { if case .taken = self { true } else { false } }
     }
 
     /// Determines whether a device may deliver an intent.
@@ -63,19 +70,19 @@ struct Custody {
             // The origin of this store may have changed since the intent was recorded. With a
             // server, the intent must be sequenced before any device can claim it. Without a
             // server, there is only one device.
-            return hasServer ? .unclaimed : .taken
+            return hasServer ? .unclaimed : .taken(since: nil)
         }
         if origin == device, let age, age < lease { return .own }
-        var holder: Sequenced?
+        var holder: (claim: Sequenced, since: UInt64)?
         var since = intent.receivedAt
         for claim in claims.sorted(by: { $0.position < $1.position })
         where claim.receivedAt >= since + lease + margin {
-            holder = claim
+            holder = (claim, since + lease + margin)
             since = claim.receivedAt
         }
         guard let now else { return .unclaimed }
         if now < since + lease {
-            if let holder, holder.origin == device { return .taken }
+            if let holder, holder.claim.origin == device { return .taken(since: holder.since) }
             return .leased(until: since + lease + margin)
         }
         if hasOpenClaim { return .unclaimed }

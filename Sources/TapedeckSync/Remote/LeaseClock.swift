@@ -14,8 +14,10 @@ package struct LeaseClock {
     /// The boot id, the offset between the clocks, and the time from which that offset has been
     /// constant.
     private var trusted: (boot: String, offset: UInt64, since: UInt64)
+    /// Whether `trusted` is recorded.
+    private var isRecorded = false
 
-    /// Loads the recorded clock offset, or records the current offset if there is no valid one.
+    /// Loads the recorded clock offset; if there is no valid one, the clock starts now.
     @available(*, noasync)
     init(_ log: EventLog, _ clock: SteadyClock) throws(LogError) {
         self.clock = clock
@@ -24,9 +26,7 @@ package struct LeaseClock {
         if let stored, stored.boot == trusted.boot,
             LeaseClock.isEven(stored.offset, trusted.offset)
         {
-            trusted = stored
-        } else {
-            try store(log)
+            (trusted, isRecorded) = (stored, true)
         }
     }
 
@@ -38,7 +38,8 @@ package struct LeaseClock {
     package static func begin(
         in log: EventLog, _ clock: SteadyClock = .system
     ) throws(LogError) {
-        _ = try LeaseClock(log, clock)
+        var leases = try LeaseClock(log, clock)
+        try leases.record(log)
     }
 
     private static func reading(
@@ -61,20 +62,19 @@ package struct LeaseClock {
         }
     }
 
-    private func store(_ log: EventLog) throws(LogError) {
+    /// Records the clock offset if it is not recorded yet or the clocks have diverged.
+    mutating func record(_ log: EventLog) throws(LogError) {
+        let current = LeaseClock.reading(clock, now: log.now())
+        if !LeaseClock.isEven(trusted.offset, current.offset) {
+            (trusted, isRecorded) = (current, false)
+        }
+        if isRecorded { return }
         var bytes: [UInt8] = []
         bytes.appendPrefixed(trusted.boot)
         bytes.appendLittleEndian(trusted.offset)
         bytes.appendLittleEndian(trusted.since)
         try log.setSyncRows([SyncRow(LeaseClock.name, bytes)])
-    }
-
-    /// Records the current offset if the clocks have diverged.
-    mutating func remember(_ log: EventLog) throws(LogError) {
-        let current = LeaseClock.reading(clock, now: log.now())
-        guard !LeaseClock.isEven(trusted.offset, current.offset) else { return }
-        trusted = current
-        try store(log)
+        isRecorded = true
     }
 
     private static func isEven(_ left: UInt64, _ right: UInt64) -> Bool {

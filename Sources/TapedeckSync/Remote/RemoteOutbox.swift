@@ -47,13 +47,17 @@ package struct RemoteOutbox {
     private let row: RemoteRow
     private let account: RemoteAccount
     private let network: NetworkState
+    private let custody: CustodyBook
 
-    /// Opens the outbox of a remote in an open store; `account` is nil if the user is not logged
-    /// in.
+    /// Opens the outbox of a remote in an open store.
+    ///
+    /// - Parameters:
+    ///   - account: The account; nil if the user is not logged in.
+    ///   - custody: The answers of the sync for which the outbox is listed.
     @available(*, noasync)
     package init(
         _ log: EventLog, _ remote: Remote, _ connector: any Connector, _ runner: ProjectionRunner,
-        outboxes: [Outbox], account: RemoteAccount?
+        outboxes: [Outbox], account: RemoteAccount?, custody: CustodyBook? = nil
     ) throws(LogError) {
         self.log = log
         self.remote = remote
@@ -63,6 +67,11 @@ package struct RemoteOutbox {
         self.account = account ?? .anonymous
         row = try RemoteRow.named(remote.name, in: log)
         network = try .current(in: log)
+        if let custody {
+            self.custody = custody
+        } else {
+            self.custody = try CustodyBook(log)
+        }
     }
 
     /// Calls `body` with each item, oldest first within each kind, until `body` returns false.
@@ -143,20 +152,24 @@ package struct RemoteOutbox {
             return .waiting(
                 reason: .unauthorized, message: "not logged in", until: nil)
         }
-        if let wait = network.wait() ?? row.wait {
-            return .waiting(
-                reason: wait.reason, message: wait.message,
-                until: wait.until > 0 ? wait.until : nil)
-        }
+        // After the end of a wait, the next sync delivers the intent.
+        let now = log.now()
+        if let wait = network.wait() ?? row.wait, wait.holds(at: now) { return .waiting(wait) }
         if case .waiting(let code, let message) = plan {
             return .waiting(reason: code, message: message, until: nil)
         }
         if let wait = try RemoteRow.lane(remote.name, intent.key.text, in: log)?.wait,
-            network.upholds(wait)
+            network.upholds(wait), wait.holds(at: now)
         {
-            return .waiting(
-                reason: wait.reason, message: wait.message,
-                until: wait.until > 0 ? wait.until : nil)
+            return .waiting(wait)
+        }
+        let delivery = plan.deliveries.first { delivery in
+            item.part(delivery.target).map { $0.kind != .confirmed } ?? true
+        }
+        if let delivery,
+            let wait = try custody.wait(try custody.answer(for: item), delivery.safety)
+        {
+            return .waiting(wait)
         }
         return item.parts.contains { $0.kind == .dispatched } ? .sent : .queued
     }
@@ -174,11 +187,19 @@ package struct RemoteOutbox {
     }
 }
 
+extension RemoteDelivery.State {
+    fileprivate static func waiting(_ wait: SyncWait) -> Self {
+        .waiting(
+            reason: wait.reason, message: wait.message, until: wait.until > 0 ? wait.until : nil)
+    }
+}
+
 extension RemoteSession {
     /// Lists the pending intents at the end of a sync.
     mutating func takeStock() throws {
         let outbox = try RemoteOutbox(
-            log, remote, connector, runner, outboxes: outboxes, account: login.account)
+            log, remote, connector, runner, outboxes: outboxes, account: login.account,
+            custody: custody)
         var report = report
         // A refusal is news once.
         var known: [String: [UInt8]] = [:]
@@ -186,7 +207,12 @@ extension RemoteSession {
             known[row.name] = row.value
         }
         var rows: [SyncRow] = []
-        try outbox.forEach { delivery, item, _ in
+        // Later intents of a lane wait for the same reason as the first one.
+        var lanes: [Tag: RemoteDelivery.State] = [:]
+        try outbox.forEach { delivery, item, lane in
+            var delivery = delivery
+            if case .waiting = delivery.state { lanes[lane] = lanes[lane] ?? delivery.state }
+            if case .queued = delivery.state { delivery.state = lanes[lane] ?? .queued }
             let event = delivery.event.id
             switch delivery.state {
             case .refused(let code, let message):
@@ -209,14 +235,10 @@ extension RemoteSession {
             case .queued:
                 if let failure = report.failure {
                     report.addWaiting(event, failure.code, failure.message, until: nil)
-                } else if unclaimed.contains(event) {
-                    report.addWaiting(
-                        event, .unclaimed,
-                        "waiting for the server to confirm which device delivers it", until: nil)
                 } else {
                     report.addWaiting(
-                        event, .leased, "another device may be delivering it",
-                        until: leased[event])
+                        event, .unconfirmed, "not confirmed yet; the next sync continues",
+                        until: nil)
                 }
             }
             return true

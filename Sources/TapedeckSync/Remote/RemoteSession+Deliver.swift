@@ -197,66 +197,69 @@ extension RemoteSession {
     ) throws -> (RemoteRequest, Pending)? {
         let part = item.part(delivery.target)
         if let part, part.kind == .confirmed || part.isEnd { return nil }
-        if network == .metered, delivery.request.hasFiles {
-            try waitForNetwork(intent)
+        let answer = try custody.answer(for: item)
+        let name = RemoteSession.name(of: delivery, intent)
+        if let wait = try custody.wait(answer, delivery.safety) {
+            // Custody guards changes, not probes. A probe may show that the request of this device
+            // took effect; otherwise the probe proves nothing, because another device may deliver.
+            if part?.kind == .dispatched, part?.origin == log.origin, let probe = delivery.probe,
+                probedMissing.insert(name).inserted
+            {
+                return (probe, .probe(delivery, intent))
+            }
+            if answer == .claim { try claim(intent) }
+            block(intent, wait)
             return nil
         }
-        let custody = try custody(of: item)
         if delivery.safety == .natural {
-            if case .leased(let until) = custody {
-                try lease(intent, until: until)
-                return nil
-            }
             // The request is idempotent, so no claim is needed. If the remote accepts the request
             // but the request has no effect, the request is repeated only in the next sync.
-            guard !delivered.contains(RemoteSession.name(of: delivery, intent)) else {
+            guard !delivered.contains(name) else {
                 block(intent)
                 return nil
             }
-            return (delivery.request, .delivery(delivery, intent))
-        }
-        switch custody {
-        case .leased(let until):
-            try lease(intent, until: until)
-            return nil
-        case .unclaimed:
-            unclaimed.insert(intent.event.id)
-            block(intent)
-            return nil
-        case .claim:
-            try claim(intent)
-            unclaimed.insert(intent.event.id)
-            block(intent)
-            return nil
-        case .own, .taken: break
+            return try request(delivery, intent)
         }
         // This device may have sent the request before a crash, the previous holder of the intent
-        // may have sent it, or another program may have made the change.
+        // may have sent it without being able to report it, or another program may have made the
+        // change.
         let isShown = delivery.shownBy.map { isRead($0, since: intent) } ?? false
+        // The user retries an intent after checking the remote; no probe could do so.
+        let isRetried = delivery.safety == .once && part == nil && item.retries > 0
+        let isTaken =
+            answer.isTaken && !isRetried
+            && !probedMissing.contains(RemoteSession.name(of: answer, name))
         let isDoubtful =
-            part?.kind == .dispatched || custody == .taken && part?.kind != .unsent
+            part?.kind == .dispatched || isTaken
             || delivery.isAskedFirst && part == nil && !isShown
-        guard isDoubtful else { return (delivery.request, .delivery(delivery, intent)) }
+        guard isDoubtful else { return try request(delivery, intent) }
         guard delivery.safety == .probe, let probe = delivery.probe else {
             try record(
                 .unknown, delivery, of: intent, code: .unknownOutcome,
                 message: "the request may have taken effect; this cannot be checked")
             return nil
         }
-        // A device that took over the intent has already waited for the sender's lease to end,
-        // which takes longer than the settling time.
-        if let part, custody == .own {
-            let rest = unsettled(part, for: connector.manifest.settling)
-            guard rest == 0 else {
-                block(
-                    intent,
-                    SyncWait(
-                        reason: .unconfirmed, message: "a request may still take effect",
-                        until: now + rest))
-                return nil
-            }
+        let rest = try custody.unsettled(part, answer, for: connector.manifest.settling)
+        guard rest == 0 else {
+            block(
+                intent,
+                SyncWait(
+                    reason: .unconfirmed, message: "a request may still take effect",
+                    until: now + rest))
+            return nil
         }
         return (probe, .probe(delivery, intent))
+    }
+
+    /// Returns the request of a delivery; nil if the request has to wait for an unmetered network.
+    private mutating func request(
+        _ delivery: Delivery, _ intent: Intent
+    ) throws -> (RemoteRequest, Pending)? {
+        guard network != .metered || !delivery.request.hasFiles else {
+            try waitForNetwork(intent)
+            return nil
+        }
+        return (delivery.request, .delivery(delivery, intent))
     }
 
     /// While the network is metered, parks a lane whose next request uploads files.
@@ -281,22 +284,19 @@ extension RemoteSession {
                 until: now + NetworkState.pause))
     }
 
-    private mutating func lease(_ intent: Intent, until: UInt64) throws {
-        let local = try localTime(ofServer: until)
-        leased[intent.event.id] = local
-        block(
-            intent,
-            SyncWait(
-                reason: .leased, message: "another device may be delivering it", until: local))
-    }
-
     private mutating func block(_ intent: Intent, _ wait: SyncWait? = nil) {
         delivering.blocked.insert(intent.key)
-        if let wait { delivering.waits(wait) }
+        if let wait, wait.until > 0 { delivering.waits(wait) }
     }
 
     private static func name(of delivery: Delivery, _ intent: Intent) -> String {
         "\(intent.event.id) \(delivery.target)"
+    }
+
+    /// Returns the name of a delivery while this device holds its intent: after the next takeover,
+    /// what probes showed before proves nothing.
+    private static func name(of answer: Custody.Answer, _ delivery: String) -> String {
+        if case .taken(let since) = answer { "\(delivery) \(since ?? 0)" } else { delivery }
     }
 
     // MARK: - Responses
@@ -325,15 +325,22 @@ extension RemoteSession {
         {
         case .found(let confirmation): try confirmed(confirmation, delivery, of: intent)
         case .missing:
-            if let part, part.kind == .dispatched, let settling = delivery.settling,
-                unsettled(part, for: settling) > 0
+            let answer = try custody.answer(for: item)
+            let name = RemoteSession.name(of: delivery, intent)
+            guard try custody.wait(answer, delivery.safety) == nil else {
+                probedMissing.insert(name)
+                return delivering.again(intent)
+            }
+            if let settling = delivery.settling,
+                try custody.unsettled(part, answer, for: settling) > 0
             {
                 return try postpone(
                     SyncFailure(.unconfirmed, "the remote does not show the change yet"), delivery,
                     of: intent)
             }
             try record(.unsent, delivery, of: intent)
-            delivering.queue.insert(intent, at: 0)
+            probedMissing.insert(RemoteSession.name(of: answer, name))
+            delivering.again(intent)
         case .ask(let request):
             var delivery = delivery
             delivery.probe = request

@@ -72,8 +72,7 @@ package struct RemoteSession {
     /// stores whether the remote was removed.
     private var connectionSeenAt: LogPosition?
     private var isRemoved = false
-    var leases: LeaseClock
-    let clock: SteadyClock
+    var custody: CustodyBook
     /// The network state at the last check.
     var network = NetworkState.online
     var login: RemoteLogin
@@ -127,13 +126,8 @@ package struct RemoteSession {
     /// The idempotent deliveries that succeeded, by intent and target.
     var delivered: Set<String> = []
 
-    /// The intents that another device may deliver, each with the time on the local clock at which
-    /// its lease ends.
-    var leased: [EventID: UInt64] = [:]
-    /// The intents that wait for the server to sequence a claim.
-    var unclaimed: Set<EventID> = []
-    /// The time on the steady clock at which this session first saw each dispatch.
-    var dispatchesMet: [String: UInt64] = [:]
+    /// The deliveries without an effect on the remote, as far as probes have shown; see `step`.
+    var probedMissing: Set<String> = []
 
     /// The maximum number of times that a one-time sync waits for a lane; `laneWaitMax` is the
     /// maximum length of a wait for a lane, in milliseconds.
@@ -181,8 +175,8 @@ package struct RemoteSession {
                 hint: "run storectl login \(remote.name)")
         }
         self.login = login
-        self.clock = clock
-        leases = try LeaseClock(log, clock)
+        custody = try CustodyBook(log, clock)
+        try custody.recordClock()
         row = try RemoteRow.named(remote.name, in: log)
         backoff = Backoff(longest: options.backoffMax)
     }
@@ -607,7 +601,7 @@ package struct RemoteSession {
 
     private mutating func end(_ failure: SyncFailure?, isGone: Bool = false) throws -> Step {
         try log.setSyncRows([row.row])
-        try leases.remember(log)
+        try custody.recordClock()
         report.unread = try RemoteRow.leads(remote.name, in: log).count
         report.failure = failure.map { failure in
             // If the login or the remote is gone, do not mention the path of the login file.

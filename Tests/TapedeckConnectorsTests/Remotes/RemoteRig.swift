@@ -106,7 +106,7 @@ final class RemoteDevice {
     private(set) var store: TapedeckStore
     let world: RemoteWorld
     let remote: Remote
-    private let boot: String
+    let steadyClock: SteadyClock
     private var random: SeededGenerator
 
     /// - Parameter secrets: the secrets of the login; nil for a device that is not logged in.
@@ -118,7 +118,8 @@ final class RemoteDevice {
         world.root = root
         place = try TemporaryStore("remote", clock: world.clock)
         store = try place.open(projections: RemoteDevice.projections)
-        boot = UUID().uuidString
+        let (boot, clock) = (UUID().uuidString, world.clock)
+        steadyClock = SteadyClock { (boot, clock.milliseconds) }
         random = SeededGenerator(seed: seed)
         remote = try StoreRemotes(store.log, store.projections).add(
             "home", system: system, url: "http://127.0.0.1:1\(root)", parts: parts)
@@ -177,20 +178,21 @@ final class RemoteDevice {
     func session(
         isLive: Bool = false, failuresMax: UInt32 = 30, refreshesAll: Bool = false
     ) throws -> RemoteSession? {
-        guard
-            let connector = Connectors.named(
-                remote.system, url: remote.url, parts: remote.parts,
-                blobs: BlobStore(store: place.directory))
-        else { return nil }
-        let (clock, boot) = (world.clock, boot)
+        guard let connector = connector() else { return nil }
         return try RemoteSession(
             store.log, remote, connector, store.projections, outboxes: Connectors.outboxes,
             logins: LoginFiles(store: place.directory),
             connection: Connectors.connection(with: remote, store.projections),
             options: RemoteSession.Options(
                 isLive: isLive, failuresMax: failuresMax, backoffMax: 4_000),
-            clock: SteadyClock { (boot, clock.milliseconds) }, refreshesAll: refreshesAll,
+            clock: steadyClock, refreshesAll: refreshesAll,
             random: random)
+    }
+
+    private func connector() -> (any Connector)? {
+        Connectors.named(
+            remote.system, url: remote.url, parts: remote.parts,
+            blobs: BlobStore(store: place.directory))
     }
 
     /// Writes another login, as `storectl login` does in another process.
@@ -221,9 +223,14 @@ final class RemoteDevice {
 
     /// Returns the intents that are not complete, with their states.
     func outbox() throws -> [RemoteDelivery] {
+        guard let connector = connector() else { return [] }
         var found: [RemoteDelivery] = []
-        try StoreRemotes(store.log, store.projections).outbox(of: remote) {
-            found.append($0)
+        try RemoteOutbox(
+            store.log, remote, connector, store.projections, outboxes: Connectors.outboxes,
+            account: try LoginFiles(store: place.directory).read(remote)?.account,
+            custody: CustodyBook(store.log, steadyClock)
+        ).forEach { delivery, _, _ in
+            found.append(delivery)
             return true
         }
         return found

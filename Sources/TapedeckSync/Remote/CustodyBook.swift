@@ -1,0 +1,115 @@
+package import TapedeckLog
+internal import TapedeckModel
+
+/// Answers, for the intents of a store, which device may deliver them now; see `Custody`.
+///
+/// Syncs and the lists of pending intents ask the same book and therefore show the same waits.
+package struct CustodyBook {
+    private let log: EventLog
+    private let clock: SteadyClock
+    private var leases: LeaseClock
+    /// The time on the steady clock at which each dispatch was first seen.
+    private var dispatchesSeen: [String: UInt64] = [:]
+
+    @available(*, noasync)
+    package init(_ log: EventLog, _ clock: SteadyClock = .system) throws(LogError) {
+        self.log = log
+        self.clock = clock
+        leases = try LeaseClock(log, clock)
+    }
+
+    /// Records how the clocks run; leases can only be measured from the time of a record.
+    mutating func recordClock() throws(LogError) { try leases.record(log) }
+
+    /// Returns whether this device may deliver an intent.
+    func answer(for item: OutboxItem) throws -> Custody.Answer {
+        // A server that has never responded has not sequenced any events.
+        let upstreams = try Upstream.all(in: log).filter { $0.cursor != nil }
+        func sequenced(_ event: EventID) throws -> Custody.Sequenced? {
+            // Receipts from a lost server remain valid. If there are several receipts, use the
+            // earliest.
+            try log.receipts(of: event).min { $0.receivedAt < $1.receivedAt }.map {
+                Custody.Sequenced(
+                    origin: event.origin, position: $0.serverPosition,
+                    receivedAt: $0.receivedAt.milliseconds)
+            }
+        }
+        // The response to a push can sequence a claim by this device before earlier claims by other
+        // devices have been read. The claim stays open until all entries before the claim have been
+        // read.
+        func isRead(_ claim: EventID) throws -> Bool {
+            let receipts = try log.receipts(of: claim)
+            guard !receipts.isEmpty else { return false }
+            return upstreams.allSatisfy { upstream in
+                guard let cursor = upstream.cursor,
+                    let receipt = receipts.first(where: { $0.lineage == cursor.lineage })
+                else { return true }
+                return receipt.serverPosition <= cursor.position
+            }
+        }
+        let read = try item.claims.filter(isRead)
+        return Custody.of(
+            origin: item.event.origin, device: log.origin,
+            age: leases.age(of: item.milliseconds, now: log.now()),
+            intent: try sequenced(item.event), claims: try read.compactMap(sequenced),
+            hasOpenClaim: item.claims.contains { $0.origin == log.origin && !read.contains($0) },
+            hasServer: !upstreams.isEmpty,
+            now: try ServerClock.now(clock, in: log))
+    }
+
+    /// Returns the wait of a delivery; nil if this device may deliver it.
+    ///
+    /// Idempotent deliveries need no claim.
+    func wait(_ answer: Custody.Answer, _ safety: DeliverySafety) throws -> SyncWait? {
+        switch answer {
+        case .own, .taken: nil
+        case .leased(let until):
+            SyncWait(
+                reason: .leased, message: "another device may be delivering it",
+                until: try localTime(ofServer: until))
+        case .unclaimed, .claim:
+            safety == .natural
+                ? nil
+                : SyncWait(
+                    reason: .unclaimed,
+                    message: "waiting for the server to confirm which device delivers it", until: 0)
+        }
+    }
+
+    /// Returns how much of a settling time remains, in milliseconds: during this time, a request
+    /// that was sent may still take effect.
+    ///
+    /// If a clock may have been set since the dispatch, the settling time starts when the dispatch
+    /// was first seen here. Other devices' clocks may be wrong; their requests are known to have
+    /// ended before this device took over the intent.
+    ///
+    /// - Parameter part: The delivery's part; nil if no dispatch is known.
+    mutating func unsettled(
+        _ part: OutboxItem.Part?, _ answer: Custody.Answer, for settling: UInt64
+    ) throws -> UInt64 {
+        var passed: UInt64 = 0
+        if let part, part.kind == .dispatched {
+            let steady = clock.read().milliseconds
+            let name = "\(part.origin) \(part.milliseconds) \(part.target)"
+            let seen = dispatchesSeen[name] ?? steady
+            dispatchesSeen[name] = seen
+            passed = steady - seen
+        }
+        if case .taken(let since?) = answer, part?.origin != log.origin {
+            guard let server = try ServerClock.now(clock, in: log) else { return settling }
+            passed = max(passed, server > since ? server - since : 0)
+        } else if let part, part.kind == .dispatched {
+            passed = max(passed, leases.age(of: part.milliseconds, now: log.now()) ?? 0)
+        } else {
+            return 0
+        }
+        return settling > passed ? settling - passed : 0
+    }
+
+    /// Converts a time on the server's clock to a time on the local clock.
+    private func localTime(ofServer milliseconds: UInt64) throws -> UInt64 {
+        let now = log.now()
+        guard let server = try ServerClock.now(clock, in: log) else { return now }
+        return milliseconds > server ? now + (milliseconds - server) : now
+    }
+}

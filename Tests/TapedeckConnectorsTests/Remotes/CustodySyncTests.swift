@@ -1,0 +1,146 @@
+import Tapedeck
+import TapedeckConnectors
+@testable import TapedeckSync
+import TapedeckTesting
+import TestSupport
+import Testing
+
+/// Two devices of one user share the delivery of intents through a server.
+@Suite(.offTasks) struct CustodySyncTests {
+    private let desk: WhaleDesk
+    private let server = SequencingServer()
+
+    init() throws { desk = try WhaleDesk() }
+
+    private var phone: RemoteDevice { desk.device }
+
+    private func tablet() throws -> RemoteDevice {
+        try RemoteDevice(desk.world, "whale", WhaleDesk.secrets, seed: 2)
+    }
+
+    /// Syncs until the first request that changes the remote; the device crashes before the
+    /// response arrives.
+    ///
+    /// - Parameter isLost: Whether the request does not reach the remote either.
+    private func syncUntilPost(_ device: RemoteDevice, isLost: Bool = false) throws {
+        var session = try #require(try device.session())
+        var step = try session.begin()
+        while case .send(let request) = step {
+            if isLost, CustodySyncTests.isPost(request) { return }
+            let response = try desk.world.send(request)
+            if CustodySyncTests.isPost(request) { return }
+            step = try session.answered(response)
+        }
+        Issue.record("the request was not sent: \(step)")
+    }
+
+    private static func isPost(_ request: RemoteRequest) -> Bool {
+        request.method == "POST" && !request.path.hasSuffix("sessions")
+    }
+
+    private func waits(_ device: RemoteDevice) throws -> [ErrorCode?] {
+        try device.outbox().map { delivery in
+            guard case .waiting(let reason, _, let until) = delivery.state else { return nil }
+            if let until { #expect(until > desk.world.clock.milliseconds) }
+            return reason
+        }
+    }
+
+    @Test(arguments: [true, false]) func aRequestIsProbedAfterTheLease(isUpload: Bool) throws {
+        try phone.sync()
+        try isUpload ? desk.answer("4") : desk.comment("hello")
+        try syncUntilPost(phone)
+        try server.sync(phone)
+        // Another device may take the intent over from now on, but it has taken effect already.
+        desk.world.clock.advance(by: .seconds(360))
+        #expect(try waits(phone) == [.leased])
+        let report = try #require(try phone.sync())
+        #expect(report.waitingCount == 0)
+        #expect(try phone.outbox().isEmpty)
+        #expect(desk.effects == [isUpload ? "answerUploaded 4 " : "comment 1 hello"])
+    }
+
+    /// A probe without custody proves nothing if it finds nothing.
+    @Test func aProbeAfterTheLeaseSendsNothingAgain() throws {
+        try phone.sync()
+        try desk.comment("hello")
+        try syncUntilPost(phone, isLost: true)
+        try server.sync(phone)
+        desk.world.clock.advance(by: .seconds(360))
+        #expect(try #require(try phone.sync()).waiting.map(\.reason) == [.leased])
+        #expect(desk.effects.isEmpty)
+        desk.world.clock.advance(by: .seconds(120))
+        try phone.sync()
+        try server.sync(phone)
+        try phone.sync()
+        #expect(desk.effects == ["comment 1 hello"])
+        #expect(try phone.outbox().isEmpty)
+    }
+
+    @Test func aTakeoverProbesWhatTheFormerHolderMayHaveSent() throws {
+        let tablet = try tablet()
+        try phone.sync()
+        try tablet.sync()
+        try desk.comment("hello")
+        desk.world.portal = { request in
+            CustodySyncTests.isPost(request) ? RemoteResponse(status: 429) : nil
+        }
+        try phone.sync(failuresMax: 1)
+        desk.world.portal = nil
+        try server.sync(phone, tablet)
+        // The phone sends the comment, but cannot report it.
+        desk.world.clock.advance(by: .seconds(60))
+        try syncUntilPost(phone)
+        #expect(try waits(tablet) == [.leased])
+        #expect(try #require(try tablet.sync()).waiting.map(\.reason) == [.leased])
+        desk.world.clock.advance(by: .seconds(420))
+        #expect(try waits(tablet) == [.unclaimed])
+        #expect(try #require(try tablet.sync()).waiting.map(\.reason) == [.unclaimed])
+        try server.sync(tablet)
+        try tablet.sync()
+        #expect(desk.effects == ["comment 1 hello"])
+        #expect(try tablet.outbox().isEmpty)
+    }
+
+    @Test func aLaneWaitsOnlyUntilItsTime() throws {
+        try phone.sync()
+        try desk.comment("hello")
+        desk.world.portal = { request in
+            CustodySyncTests.isPost(request)
+                ? RemoteResponse(status: 503, headers: [.init("Retry-After", "3600")]) : nil
+        }
+        try phone.sync()
+        #expect(try waits(phone).count == 1 && waits(phone) != [nil])
+        desk.world.clock.advance(by: .seconds(3_601))
+        #expect(try waits(phone) == [nil])
+        #expect(try phone.status().until == nil)
+        desk.world.portal = nil
+        try phone.sync()
+        #expect(desk.effects == ["comment 1 hello"])
+    }
+}
+
+/// A sync server, as far as devices can tell: it gives every event a position and a time.
+private final class SequencingServer {
+    private let lineage = LineageID(high: 1, low: 1)
+    private var receipts: [EventID: Receipt] = [:]
+
+    /// Gives all devices the events of all devices, and the receipts for them.
+    func sync(_ devices: RemoteDevice...) throws {
+        for from in devices { for to in devices where to !== from { try exchange(from, to) } }
+        for device in devices {
+            let clock = device.world.clock.milliseconds
+            var events: [EventID] = []
+            for event in try device.store.log.events(after: .start, limit: 100_000) {
+                events.append(event.id)
+                if receipts[event.id] != nil { continue }
+                let position = UInt64(receipts.count + 1)
+                receipts[event.id] = Receipt(
+                    event: event.id, lineage: lineage, serverPosition: position,
+                    receivedAt: Stamp(milliseconds: clock, counter: UInt16(position)))
+            }
+            try device.store.log.record(receipts: events.compactMap { receipts[$0] }, rows: [])
+            try ServerClock.note(clock, device.steadyClock, in: device.store.log)
+        }
+    }
+}
