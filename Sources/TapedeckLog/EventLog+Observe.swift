@@ -6,6 +6,9 @@ extension EventLog {
     package struct RecordedEvents: Hashable, Sendable {
         /// Whether each event was recorded; a sighting that is not new is skipped.
         package var isNew: [Bool] = []
+        /// The end of the log before and after.
+        package var before = LogPosition.start
+        package var after = LogPosition.start
 
         /// The number of recorded events.
         package var recorded: Int { isNew.count { $0 } }
@@ -31,6 +34,7 @@ extension EventLog {
         let (outcome, after) = try write { transaction in
             var state = try self.state(in: transaction)
             var outcome = RecordedEvents()
+            outcome.before = LogPosition(rawValue: state.head)
             var accepted: [ProposedEvent] = []
             for event in events {
                 if let fact = event.fact,
@@ -46,6 +50,7 @@ extension EventLog {
             if !accepted.isEmpty {
                 state = try self.write(accepted, now: now, state, transaction)
             }
+            outcome.after = LogPosition(rawValue: state.head)
             for row in rows + rowsFor(outcome) { try transaction.setRow(self.tables, row) }
             return (outcome, state)
         }

@@ -98,6 +98,7 @@ private final class RemotePrinter: Sendable {
     private let meter = ProgressMeter("steps")
     /// The end of the last announced wait, in milliseconds since 1970.
     private let announced = Mutex(UInt64(0))
+    private let hasAnnouncedPace = Mutex(false)
 
     init(_ remotes: StoreRemotes, _ name: String, isLive: Bool, isJSON: Bool) {
         self.remotes = remotes
@@ -109,12 +110,24 @@ private final class RemotePrinter: Sendable {
     func update(_ report: RemoteReport) {
         let (pushed, pulled) = (UInt64(report.pushed), UInt64(report.pulled))
         meter.update("pulled \(pulled), pushed \(pushed)", done: pulled + pushed, total: nil)
+        if report.isPaced { announcePace() }
         guard isLive else { return announce(report.wait) }
         if let wait = report.wait {
             lines.say(waitingFor: wait.reason, wait.message, until: wait.until)
         } else if report.isSettled {
             settled(report)
         }
+    }
+
+    /// Prints once that reading takes longer because of the remote's rate limit.
+    private func announcePace() {
+        let text = "reading page by page, because of the remote's rate limit"
+        if isLive { return lines.say(text, ["state": "reading", "reason": "throttled"]) }
+        let isNew = hasAnnouncedPace.withLock { has in
+            defer { has = true }
+            return !has
+        }
+        if isNew { StandardOutput.diagnose(text) }
     }
 
     /// Prints a line on standard error if a sync has to wait so long that a user would notice.

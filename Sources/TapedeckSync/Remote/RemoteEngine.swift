@@ -73,6 +73,7 @@ package final class RemoteEngine: Sendable {
                 var report = try await box.read { $0.report }
                 if case .idle = step { report.isSettled = true }
                 if case .wait(let wait) = step { report.wait = wait }
+                if case .pause = step { report.isPaced = true }
                 progress(report)
             }
             if case .end = step {
@@ -92,6 +93,9 @@ package final class RemoteEngine: Sendable {
                 }
             case .wait(let wait):
                 step = try await waited(until: wait.until)
+            case .pause(let wait):
+                await pause(until: instant(of: wait.until))
+                step = try await perform { try $0.woken() }
             case .idle(let until):
                 await pause(until: instant(of: until))
                 step = try await perform { try $0.woken() }

@@ -32,6 +32,8 @@ public struct RemoteReport: Sendable {
     public var until: UInt64?
     /// Whether a running sync has nothing to do until something changes.
     public var isSettled = false
+    /// Whether reading takes longer because the remote accepts only a limited number of requests.
+    package var isPaced = false
     /// The current wait of a running sync; the wait has a reason and an end time.
     package var wait: SyncWait?
 

@@ -14,14 +14,35 @@ extension RemoteSession {
         /// The lanes in which an earlier intent is waiting.
         fileprivate var blocked: Set<Tag> = []
         fileprivate var queue: [Intent] = []
+        /// Whether a pass is under way.
+        fileprivate(set) var isUnderWay = false
+        /// The end of the log when the last pass began, except that pages that were read since then
+        /// count as known: what they contain is delivered at the end of the reading.
+        private var seen = LogPosition.start
         /// The wait that ends first.
-        var soonest: SyncWait?
+        private(set) var soonest: SyncWait?
 
-        /// Starts over at the first outbox.
-        mutating func restart() {
-            let soonest = soonest
+        /// Begins a pass at the first outbox.
+        mutating func begin(at head: LogPosition, now: UInt64) {
+            let soonest = soonest.flatMap { $0.holds(at: now) ? $0 : nil }
             self = Delivering()
-            self.soonest = soonest
+            (isUnderWay, seen, self.soonest) = (true, head, soonest)
+        }
+
+        /// Forgets the waits; the next pass finds the remaining ones.
+        mutating func forgetWaits() { soonest = nil }
+
+        /// Returns whether there may be something to deliver that the last pass did not see.
+        func hasNews(at head: LogPosition, now: UInt64) -> Bool {
+            head != seen || soonest.map { $0.until <= now } ?? false
+        }
+
+        /// Counts everything in the log as known.
+        mutating func passOver(to head: LogPosition) { seen = head }
+
+        /// Notes that the session itself has recorded what it read.
+        mutating func passOver(_ recorded: EventLog.RecordedEvents) {
+            if seen == recorded.before { seen = recorded.after }
         }
 
         /// Puts an intent first in the queue.
@@ -36,6 +57,25 @@ extension RemoteSession {
     /// The number of rows of an outbox to read in one transaction.
     private static let rowsPerPass = 200
 
+    /// Returns whether to look for something to deliver before the next page is read.
+    ///
+    /// The user's actions during a long reading do not wait for its end. Older intents wait for the
+    /// end of a short reading, because it may show that they are already satisfied.
+    mutating func isDeliveryDue() throws -> Bool {
+        if delivering.isUnderWay { return true }
+        let head = try log.currentHead()
+        let isOverdue = hasBacklog && reading.readCount >= RemoteSession.pagesBeforeBacklog
+        guard nextPage() == nil || isOverdue || delivering.hasNews(at: head, now: now) else {
+            return false
+        }
+        hasBacklog = false
+        delivering.begin(at: head, now: now)
+        return true
+    }
+
+    /// The number of pages after which a reading is interrupted for older intents.
+    private static let pagesBeforeBacklog = 8
+
     /// Returns the next request of a delivery; nil if nothing can be delivered now.
     mutating func nextDelivery(
         _ account: RemoteAccount
@@ -49,11 +89,12 @@ extension RemoteSession {
                     return request
                 }
             }
-            guard try refill() else {
-                guard delivering.hasDone else { return nil }
-                delivering.restart()
-                continue
+            if try refill() { continue }
+            guard delivering.hasDone else {
+                delivering.isUnderWay = false
+                return nil
             }
+            delivering.begin(at: try log.currentHead(), now: now)
         }
     }
 

@@ -133,7 +133,8 @@ extension RemoteSession {
         private var walks: [Walk] = []
         private var seen: Set<RemotePage> = []
         private var leadCount = 0
-        private var readCount = 0
+        /// The number of pages that have been read.
+        private(set) var readCount = 0
         private var feedCount = 0
         /// The fresh feeds, with their expiry times.
         private var freshFeeds: [RemotePage: UInt64] = [:]
@@ -314,6 +315,7 @@ extension RemoteSession {
             noteFresh(page)
         }
         let recorded = try log.record(content.sightings, rows: rows)
+        delivering.passOver(recorded)
         report.pulled += recorded.recorded
         let readsAll = try reading.isAtStart && mustReadAll(content)
         let ended = reading.took(
@@ -355,7 +357,7 @@ extension RemoteSession {
             proposed.tags = [try FeedCoverage.tag(ended.feed.feed, of: remote, account)]
             events.append(proposed)
         }
-        try log.record(events, rows: rows)
+        delivering.passOver(try log.record(events, rows: rows))
     }
 
     /// Returns the marks up to which any device of the user has read feeds.

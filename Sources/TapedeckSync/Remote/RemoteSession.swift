@@ -37,6 +37,8 @@ package struct RemoteSession {
         case send(RemoteRequest)
         /// The session is blocked until a time; `woken` retries at once.
         case wait(SyncWait)
+        /// Reading pauses until a time; call `woken` earlier if there is new work.
+        case pause(SyncWait)
         /// Everything is done; call `woken` at the time `until`, in milliseconds since 1970, or
         /// earlier if there is new work.
         case idle(until: UInt64)
@@ -50,6 +52,8 @@ package struct RemoteSession {
         case page(RemotePage)
         case delivery(Delivery, Intent)
         case probe(Delivery, Intent)
+
+        var isPage: Bool { if case .page = self { true } else { false } }
 
         /// Whether the request only reads, with the account's credentials.
         var isRead: Bool {
@@ -114,6 +118,8 @@ package struct RemoteSession {
     /// The feeds that were read at least as far as their known rows, likewise.
     var readFeeds: [String: LogPosition] = [:]
     var delivering = Delivering()
+    /// Whether intents from before this session may be undelivered.
+    var hasBacklog = true
     package var report = RemoteReport()
     /// The number of repeated readings, and the number of consecutive incomplete readings; the
     /// pauses grow with both numbers.
@@ -129,6 +135,8 @@ package struct RemoteSession {
     /// The deliveries without an effect on the remote, as far as probes have shown; see `step`.
     var probedMissing: Set<String> = []
 
+    /// The number of requests of a rate limit that reading leaves to deliveries.
+    private static let requestsKept = 2
     /// The maximum number of times that a one-time sync waits for a lane; `laneWaitMax` is the
     /// maximum length of a wait for a lane, in milliseconds.
     private static let patienceMax = 5
@@ -185,6 +193,7 @@ package struct RemoteSession {
 
     package mutating func begin() throws -> Step {
         try beginReading()
+        delivering.passOver(to: readingPosition)
         dropOwnWait()
         row.failures = 0
         return try next()
@@ -286,13 +295,11 @@ package struct RemoteSession {
             return try send(held.request, held.pending)
         }
         guard let account = usableAccount else { return try logIn() }
-        if let page = nextPage() {
-            return try send(connector.request(for: page, account), .page(page))
+        if try isDeliveryDue(), let (request, pending) = try nextDelivery(account) {
+            return try send(request, pending)
         }
-        if let (request, pending) = try nextDelivery(account) { return try send(request, pending) }
         // An intent may require that the remote is read again before delivery.
         if let page = nextPage() {
-            delivering.restart()
             return try send(connector.request(for: page, account), .page(page))
         }
         return try settle()
@@ -387,7 +394,7 @@ package struct RemoteSession {
             try account.check(against: try connection.account() ?? login.account?.user, at: remote)
             login.account = account
             try logins.write(login, for: remote)
-            if !sightings.isEmpty { try log.record(sightings) }
+            if !sightings.isEmpty { delivering.passOver(try log.record(sightings)) }
         }
         if reading.isEmpty { try beginReading() }
     }
@@ -397,12 +404,15 @@ package struct RemoteSession {
         let manifest = connector.manifest
         let now = now
         sentAt.removeAll { $0 + manifest.rateWindow <= now }
-        if sentAt.count >= manifest.rateCount, let first = sentAt.first {
+        let free = pending.isPage ? RemoteSession.requestsKept : 0
+        let limit = max(1, manifest.rateCount - free)
+        if sentAt.count >= limit {
+            let wait = SyncWait(
+                reason: .throttled, message: "the remote's rate limit is reached",
+                until: sentAt[sentAt.count - limit] + manifest.rateWindow)
+            if pending.isPage { return .pause(wait) }
             held = (request, pending)
-            return .wait(
-                SyncWait(
-                    reason: .throttled, message: "the remote's rate limit is reached",
-                    until: first + manifest.rateWindow))
+            return .wait(wait)
         }
         sent = request
         var request = request
@@ -540,7 +550,7 @@ package struct RemoteSession {
         row.wait = nil
         if isDone || row != before { try log.setSyncRows([row.row] + endedFailures(isDone)) }
         let soonest = delivering.soonest
-        delivering = Delivering()
+        delivering.forgetWaits()
         guard options.isLive else {
             if patience > 0, let soonest, soonest.until <= now + RemoteSession.laneWaitMax {
                 patience -= 1

@@ -19,7 +19,7 @@ import Testing
         while true {
             switch step {
             case .send(let request): step = try session.answered(try device.world.send(request))
-            case .wait(let wait):
+            case .wait(let wait), .pause(let wait):
                 device.world.clock.set(milliseconds: wait.until)
                 step = try session.woken()
             case .idle: return session

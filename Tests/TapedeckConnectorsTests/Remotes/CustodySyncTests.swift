@@ -77,7 +77,7 @@ import Testing
         #expect(try phone.outbox().isEmpty)
     }
 
-    @Test func aTakeoverProbesWhatTheFormerHolderMayHaveSent() throws {
+    @Test func aTakeoverSendsNothingThatTheFormerHolderHasSent() throws {
         let tablet = try tablet()
         try phone.sync()
         try tablet.sync()
@@ -120,7 +120,7 @@ import Testing
     }
 }
 
-/// A sync server, as far as devices can tell: it gives every event a position and a time.
+/// Gives every event a position and a time, like a sync server.
 private final class SequencingServer {
     private let lineage = LineageID(high: 1, low: 1)
     private var receipts: [EventID: Receipt] = [:]

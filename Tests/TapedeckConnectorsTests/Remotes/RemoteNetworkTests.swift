@@ -94,7 +94,7 @@ import Testing
             switch step {
             case .send(let request):
                 step = try session.answered(try desk.world.send(request))
-            case .wait(let wait):
+            case .wait(let wait), .pause(let wait):
                 desk.world.clock.set(milliseconds: max(desk.world.clock.milliseconds, wait.until))
                 step = try session.woken()
             case .idle(let until):

@@ -164,7 +164,7 @@ final class RemoteDevice {
                 case .success(let response): step = try session.answered(response)
                 case .failure(let failure): step = try session.failed(failure)
                 }
-            case .wait(let wait): step = try woken(&session, until: wait.until)
+            case .wait(let wait), .pause(let wait): step = try woken(&session, until: wait.until)
             case .idle(let until): step = try woken(&session, until: until)
             case .end: return session.report
             }

@@ -348,7 +348,7 @@ import Testing
             while true {
                 switch step {
                 case .send(let request): step = try session.answered(try world.send(request))
-                case .wait(let wait):
+                case .wait(let wait), .pause(let wait):
                     world.clock.set(milliseconds: wait.until)
                     step = try session.woken()
                 case .idle(let until): return until

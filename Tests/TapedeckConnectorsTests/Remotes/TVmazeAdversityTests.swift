@@ -89,7 +89,7 @@ import Testing
                         ? RemoteResponse(status: 200, body: Array("<html>".utf8))
                         : try desk.world.send(request))
                 continue
-            case .wait(let wait):
+            case .wait(let wait), .pause(let wait):
                 desk.world.clock.set(milliseconds: wait.until)
                 step = try session.woken()
                 continue
@@ -138,7 +138,7 @@ import Testing
         while true {
             switch step {
             case .send: step = try session.answered(RemoteResponse(status: 403))
-            case .wait(let wait):
+            case .wait(let wait), .pause(let wait):
                 #expect(wait.reason == .unavailable)
                 desk.world.clock.set(milliseconds: wait.until)
                 step = try session.woken()

@@ -35,7 +35,7 @@ import Testing
             for _ in 0..<10_000 {
                 switch step {
                 case .send: try go()
-                case .wait(let wait): try wake(at: wait.until)
+                case .wait(let wait), .pause(let wait): try wake(at: wait.until)
                 case .idle(let until): return until
                 case .end(let failure): throw failure ?? SyncFailure(.internalError, "it ended")
                 }
@@ -192,7 +192,7 @@ import Testing
             switch step {
             case .send(let request):
                 step = try session.answered(try desk.world.send(request))
-            case .wait(let wait):
+            case .wait(let wait), .pause(let wait):
                 desk.world.clock.set(milliseconds: wait.until)
                 step = try session.woken()
             case .idle(let until):

@@ -61,7 +61,7 @@ final class BoardClient {
         guard session != nil else { return }
         switch next {
         case .send(let request): send(request)
-        case .wait(let wait): arm(until: wait.until)
+        case .wait(let wait), .pause(let wait): arm(until: wait.until)
         case .idle(let until): arm(until: until)
         case .end:
             session = nil
