@@ -80,12 +80,28 @@ public enum CommandLineTool {
     private static func checkCommand(_ arguments: ArraySlice<String>) throws -> String {
         let (path, rest) = commandPath(arguments)
         let command = (["storectl"] + path).joined(separator: " ")
-        if let name = rest.first, !name.hasPrefix("-"), isGroup(path) {
+        if let name = rest.first, !name.hasPrefix("-"), !subcommands(of: path).isEmpty {
+            let similar = similarCommand(to: name, in: subcommands(of: path))
             throw CommandError(
                 .usage, "there is no command \(command) \(name.prefix(40))",
-                hint: "\(command) --help lists the commands")
+                hint: (similar.map { "did you mean \(command) \($0)? " } ?? "")
+                    + "\(command) --help lists the commands")
         }
         return command
+    }
+
+    /// The maximum number of inserted and removed characters in a misspelled command.
+    private static let misspellingMax = 3
+
+    /// Returns the command whose name resembles a misspelled name most; nil if there is none.
+    private static func similarCommand(
+        to name: String, in commands: [any ParsableCommand.Type]
+    ) -> String? {
+        guard name.count <= 40 else { return nil }
+        let names = commands.map { command in
+            (command._commandName, name.difference(from: command._commandName).count)
+        }
+        return names.filter { $0.1 <= min(misspellingMax, name.count) }.min { $0.1 < $1.1 }?.0
     }
 
     /// Splits arguments into the leading command names and the remaining arguments.
@@ -102,14 +118,11 @@ public enum CommandLineTool {
         return (path, arguments.dropFirst(path.count))
     }
 
-    /// Returns whether a command has subcommands.
-    private static func isGroup(_ path: [String]) -> Bool {
-        var commands = StorectlCommand.configuration.subcommands
-        for name in path {
-            commands =
-                commands.first { $0._commandName == name }?.configuration.subcommands ?? []
+    /// Returns the subcommands of a command.
+    private static func subcommands(of path: [String]) -> [any ParsableCommand.Type] {
+        path.reduce(StorectlCommand.configuration.subcommands) { commands, name in
+            commands.first { $0._commandName == name }?.configuration.subcommands ?? []
         }
-        return !commands.isEmpty
     }
 
     private static func printed(_ text: String) -> Int32 {

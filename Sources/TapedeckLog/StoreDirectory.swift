@@ -105,7 +105,8 @@ package struct StoreDirectory: Sendable {
                     hint: "run storectl erase --yes to finish it")
             }
             throw LogError(
-                .noStore, "there is no store in \(path)", hint: "create one with storectl init")
+                .noStore, "there is no store in \(path)",
+                hint: "create one with storectl init, or name a store with --store or TAPEDECK_STORE")
         }
         let read = try marked()
         guard let size = (try? FileManager.default.attributesOfItem(atPath: log))?[.size] as? Int,

@@ -14,6 +14,9 @@ struct AppendCommand: ParsableCommand {
             storectl append validates only the event itself; storectl do also checks it against \
             the current state.
 
+            An unknown field is refused with a list of the type's fields; schema/events.md \
+            describes them.
+
             Types: \(EventCatalogue.video.typeNames.joined(separator: ", ")).
 
             EXAMPLE:

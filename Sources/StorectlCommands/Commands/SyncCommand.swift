@@ -67,7 +67,7 @@ struct SyncCommand: AsyncParsableCommand {
         if dryRun { return try await preview(engine, token) }
         let interruption = Interruption.stopping(engine)
         defer { interruption.cancel() }
-        let printer = SyncPrinter(isLive: watch, isJSON: options.json)
+        let printer = SyncPrinter(isLive: watch, isJSON: options.json, token)
         let done = try await engine.run { printer.update($0) }
         printer.finish()
         if !watch, Interruption.isRequested {
@@ -128,9 +128,11 @@ private final class SyncPrinter: Sendable {
     private let isLive: Bool
     private let lines: LiveLines
     private let meter = ProgressMeter("events")
+    private let token: TokenSource
 
-    init(isLive: Bool, isJSON: Bool) {
+    init(isLive: Bool, isJSON: Bool, _ token: TokenSource) {
         self.isLive = isLive
+        self.token = token
         lines = LiveLines(isJSON: isJSON)
     }
 
@@ -151,8 +153,12 @@ private final class SyncPrinter: Sendable {
                     "pulled": .init(progress.pulled),
                 ], repeatsJSON: true)
         } else if let wait = progress.wait {
+            // The time of the next attempt does not matter until the token has been replaced.
+            let isRefused = wait.reason == .unauthorized
             lines.say(
-                waitingFor: wait.reason, wait.message, until: wait.until, repeatsJSON: true)
+                waitingFor: wait.reason,
+                isRefused ? "\(wait.message); write a valid token to \(token.path)" : wait.message,
+                until: isRefused ? 0 : wait.until, repeatsJSON: true)
         }
     }
 

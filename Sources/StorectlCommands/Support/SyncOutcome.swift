@@ -63,7 +63,8 @@ struct SyncOutcome {
     /// Adds the path of the token's file to an error if the server refused the token.
     static func naming(_ token: TokenSource, in error: CommandError) -> CommandError {
         guard error.code == .unauthorized else { return error }
-        return error.adding("the token was read from \(token.path)")
+        return error.adding(
+            "the token was read from \(token.path); name another file with --token-file")
     }
 
     init(_ report: RemoteReport) {

@@ -168,7 +168,7 @@ public final class SyncServer: Service {
         switch error.errnoCode {
         case EADDRINUSE:
             return ServerError(
-                .busy, "another program is listening on \(place)", hint: "choose another port",
+                .busy, "another program is listening on \(place)", hint: "choose another --port",
                 cause: error)
         case EACCES, EPERM:
             return ServerError(

@@ -25,7 +25,7 @@ public struct SimulatorServerError: CodedError {
         switch error.errnoCode {
         case EADDRINUSE:
             self.init(
-                .busy, "another program is listening on \(place)", hint: "choose another port",
+                .busy, "another program is listening on \(place)", hint: "choose another --port",
                 cause: error)
         case EACCES, EPERM:
             self.init(
