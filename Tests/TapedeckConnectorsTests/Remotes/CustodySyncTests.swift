@@ -48,7 +48,7 @@ import Testing
 
     @Test(arguments: [true, false]) func aRequestIsProbedAfterTheLease(isUpload: Bool) throws {
         try phone.sync()
-        try isUpload ? desk.answer("4") : desk.comment("hello")
+        _ = try isUpload ? desk.answer("4") : desk.comment("hello")
         try syncUntilPost(phone)
         try server.sync(phone)
         // Another device may take the intent over from now on, but it has taken effect already.
