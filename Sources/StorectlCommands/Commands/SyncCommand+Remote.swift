@@ -121,7 +121,7 @@ private final class RemotePrinter: Sendable {
 
     /// Prints once that reading takes longer because of the remote's rate limit.
     private func announcePace() {
-        let text = "reading page by page, because of the remote's rate limit"
+        let text = "waiting between pages: throttled: the remote's rate limit"
         if isLive { return lines.say(text, ["state": "reading", "reason": "throttled"]) }
         let isNew = hasAnnouncedPace.withLock { has in
             defer { has = true }
