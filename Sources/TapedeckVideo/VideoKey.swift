@@ -26,6 +26,16 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
     /// `video/provider:id`.
     public var tag: Tag { Tag(unchecked: "video/\(provider):\(id)") }
 
+    /// The address of the video's page at its provider; nil for an unknown provider.
+    public var pageURL: String? {
+        switch provider {
+        case "youtube": "https://youtu.be/\(id)"
+        case "vimeo": "https://vimeo.com/\(id)"
+        case "dailymotion": "https://www.dailymotion.com/video/\(id)"
+        default: nil
+        }
+    }
+
     /// Parses a key, or any form of the URL of a video on YouTube, Vimeo or Dailymotion.
     ///
     /// Throws `ModelError` with `.invalidVideo` if the string does not name a video, and with

@@ -61,7 +61,7 @@ enum LiveLists: String, CaseIterable {
 
     /// Queries that cannot be watched, because they return a single object, totals or a comparison.
     static let others: Set<String> = [
-        "extraction-plan", "news", "schedule-changes", "show", "statistics", "user",
+        "extraction-plan", "news", "schedule-changes", "share-text", "show", "statistics", "user",
     ]
 
     /// The options that choose a page or a time in any query; live lists do not have these options.

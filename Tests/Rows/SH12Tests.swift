@@ -105,6 +105,9 @@ import Testing
     @Test func sharesAreCountedByDestination() async throws {
         let share = try ShareVideo("vimeo:7", to: ["twitter", "facebook"], text: "look")
         stage.place.clock.set(milliseconds: Self.noon(3))
+        try await stage.store.append([
+            BroadcastReceived.with { ($0.broadcast, $0.video) = ("b", "vimeo:7") }
+        ])
         try await stage.store.decide { try share.decide(VideoQueries($0)) }
         let found = try await statistics()
         #expect(found.days[2].figures.shares == 2 && found.total.shares == 2)

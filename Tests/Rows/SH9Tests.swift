@@ -30,6 +30,7 @@ import Testing
     }
 
     @Test func eachDestinationIsASeparateIntent() async throws {
+        try await receive("Fall", sharer: nil, origin: "twitter")
         try await share(["twitter", "email"], text: "look", to: ["ada@example.org"])
         let found = try await shares()
         #expect(Set(found.map(\.destinations)) == [["twitter"], ["email"]])
@@ -40,9 +41,11 @@ import Testing
     }
 
     @Test(arguments: [
-        ("twitter", "Ann", #""Fall" on [shelby.tv_short_link] via @ann"#),
-        ("facebook", "Ann", #""Fall" on [shelby.tv_short_link] via ann"#),
-        ("twitter", nil, #""Fall" on [shelby.tv_short_link]"#),
+        ("twitter", "Ann", #""Fall" on https://vimeo.com/7 via @ann"#),
+        ("twitter", "@Ann", #""Fall" on https://vimeo.com/7 via @ann"#),
+        ("twitter", "Ann B.", #""Fall" on https://vimeo.com/7 via ann b."#),
+        ("facebook", "Ann", #""Fall" on https://vimeo.com/7 via ann"#),
+        ("twitter", nil, #""Fall" on https://vimeo.com/7"#),
     ])
     func proposedTextsNameTheSharer(origin: String, sharer: String?, text: String) async throws {
         try await receive("Fall", sharer: sharer, origin: origin)
@@ -51,11 +54,26 @@ import Testing
     }
 
     @Test func untitledVideosGetADefaultText() async throws {
+        try await receive(nil, sharer: nil, origin: "twitter")
         try await share(["tumblr"])
-        #expect(try await shares().first?.text == "Great video on [shelby.tv_short_link]")
+        #expect(try await shares().first?.text == "Great video on https://vimeo.com/7")
+    }
+
+    @Test func longTitlesAreCutForTwitter() async throws {
+        let title = String(repeating: "a\u{301}", count: 100)
+        try await receive(title, sharer: "ann", origin: "twitter")
+        try await share(["twitter", "facebook"])
+        let texts = try await shares().map { ($0.destinations, $0.text) }
+        let tweet = try #require(texts.first { $0.0 == ["twitter"] }?.1)
+        let rest = "\" on https://vimeo.com/7 via @ann"
+        #expect(tweet.hasPrefix("\"a\u{301}a\u{301}") && tweet.hasSuffix("…" + rest))
+        // An accent is never separated from its letter.
+        #expect((139...140).contains(tweet.unicodeScalars.count))
+        #expect(texts.first { $0.0 == ["facebook"] }?.1 == "\"\(title)" + rest)
     }
 
     @Test func twitterTextsAreLimitedTo140Characters() async throws {
+        try await receive("Fall", sharer: nil, origin: "twitter")
         try await share(["twitter"], text: String(repeating: "é", count: 140))
         let long = String(repeating: "x", count: 143)
         let error = await #expect(throws: StoreError.self) {
@@ -74,6 +92,11 @@ import Testing
         #expect(throws: ModelError.self) { try ShareVideo("vimeo:7", to: []) }
         #expect(throws: ModelError.self) { try ShareVideo("vimeo:7", to: ["myspace"]) }
         #expect(throws: ModelError.self) { try ShareVideo("vimeo:7", to: ["email"]) }
+        for text in ["", " \n"] {
+            #expect(throws: ModelError.self) {
+                try ShareVideo("vimeo:7", to: ["twitter"], text: text)
+            }
+        }
         for address in ["ada", "@example.org", "ada@", "a@b@c", "a b@c", "a@b,c@d"] {
             #expect(throws: ModelError.self) {
                 try ShareVideo("vimeo:7", to: ["email"], recipients: [address])
@@ -81,7 +104,15 @@ import Testing
         }
     }
 
+    @Test func unknownVideosAreRefused() async throws {
+        let error = await #expect(throws: ShareVideo.Refusal.self) {
+            try await share(["twitter"], text: "look")
+        }
+        #expect(error == .unknownVideo)
+    }
+
     @Test func recentRecipientsAreProposed() async throws {
+        try await receive("Fall", sharer: nil, origin: "twitter")
         try await share(["email"], text: "1", to: ["ada@example.org", "grace@example.org"])
         try await share(["email"], text: "2", to: ["alan@example.org"])
         try await share(["email"], text: "3", to: ["Ada@example.org", "ada@EXAMPLE.org"])

@@ -95,6 +95,9 @@ import Testing
             mayBeEmpty: ["$.changes"]),
         Case(command: "query shares", arguments: ["query", "shares"]),
         Case(command: "query recipients", arguments: ["query", "recipients"]),
+        Case(
+            command: "query share-text",
+            arguments: ["query", "share-text", "youtube:aqz-KE-bpKQ", "--to", "twitter"]),
         Case(command: "query statistics", arguments: ["query", "statistics"]),
         Case(
             command: "query on-now",

@@ -29,6 +29,7 @@ import Testing
         "query user": ["demo-ada"],
         "query follows": ["demo-ada", "--direction", "following"],
         "query search": ["bunny"],
+        "query share-text": ["youtube:aqz-KE-bpKQ", "--to", "twitter"],
     ]
 
     /// Lists that may be empty: the demo store reschedules an episode but changes no show.

@@ -8,9 +8,9 @@ struct DoShareCommand: AsyncParsableCommand {
         commandName: "share",
         abstract: "Share a video on Twitter, Facebook or Tumblr, or by email.",
         discussion: """
-            Each destination is delivered separately. Without --text, the 2012 app's default text \
-            is used. A text for twitter may have at most \(ShareVideo.twitterCharactersMax) \
-            characters.
+            Each destination is delivered separately. Without --text, the text contains the \
+            video's title, its link and the name of the sharer; see storectl query share-text. A \
+            text for twitter may have at most \(ShareText.twitterCharactersMax) characters.
 
             EXAMPLE:
               storectl do share youtube:aqz-KE-bpKQ --to twitter --to facebook
@@ -44,7 +44,7 @@ struct DoShareCommand: AsyncParsableCommand {
 
     func run() async throws {
         let share = try ShareVideo(video, to: to, text: text, recipients: recipient)
-        try await options.decide([VideoProjections.standard.videos]) { try share.decide($0) }
+        try await options.decide(VideoProjections.standard.ofSharing) { try share.decide($0) }
     }
 }
 

@@ -35,6 +35,46 @@ struct QuerySharesCommand: ParsableCommand {
     }
 }
 
+extension VideoProjections {
+    /// The projections that are read to propose a text for a share.
+    var ofSharing: [any Projection] {
+        [videos, lists, submissions, viewCounts, accounts]
+    }
+}
+
+/// `storectl query share-text`.
+struct QueryShareTextCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "share-text",
+        abstract: "Show the proposed text for sharing a video.",
+        discussion: """
+            The text contains the video's title, its link and the name of the sharer. For \
+            twitter, the title is cut so that the text fits.
+
+            EXAMPLE:
+              storectl query share-text youtube:aqz-KE-bpKQ --to twitter
+            """)
+
+    @Argument(help: "The video's key (provider:id) or any of its URLs.")
+    var video: String
+
+    @Option(
+        help: ArgumentHelp(
+            "The destination: twitter, facebook, tumblr or email.", valueName: "destination"),
+        completion: .list(["twitter", "facebook", "tumblr", "email"]))
+    var to: String
+
+    @OptionGroup var options: QueryOptions
+
+    func run() throws {
+        let projections = VideoProjections.standard
+        let found = try options.query(projections, projections.ofSharing) {
+            try $0.shareText(of: video, to: to)
+        }
+        try options.print(JSON(encoding: found)) { $0.line(VisibleText.line(found.text)) }
+    }
+}
+
 /// `storectl query recipients`.
 struct QueryRecipientsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -11,11 +11,6 @@ public import TapedeckProjections
 ///
 /// Each destination is a separate intent with its own outcome.
 public struct ShareVideo: Sendable {
-    /// The maximum length of a text shared on Twitter, in Unicode scalars.
-    public static let twitterCharactersMax = 140
-    /// The placeholder that the remote replaces with the video's URL.
-    public static let linkPlaceholder = "[shelby.tv_short_link]"
-
     private let video: VideoKey
     private let destinations: [String]
     private let text: String?
@@ -26,11 +21,12 @@ public struct ShareVideo: Sendable {
     /// - Parameters:
     ///   - video: the video's key, or any of its URLs.
     ///   - destinations: `twitter`, `facebook`, `tumblr` or `email`; at least one.
-    ///   - text: the text to share; nil for the text that the 2012 app would have proposed.
+    ///   - text: the text to share; nil for the proposed text, see `ShareText`.
     ///   - recipients: the addresses for `email`.
     ///
     /// Throws `ModelError`: `.invalidVideo`, and `.invalidPayload` for missing or unknown
-    /// destinations, for `email` without an address, and for an invalid address.
+    /// destinations, for `email` without an address, for an invalid address, and for an empty
+    /// text.
     public init(
         _ video: String, to destinations: [String], text: String? = nil, recipients: [String] = []
     ) throws(ModelError) {
@@ -38,6 +34,9 @@ public struct ShareVideo: Sendable {
         for address in recipients where !VideoShared.isAddress(address) {
             throw FieldChecks.invalid(
                 "to", "contains \"\(address.prefix(80))\", which is not an email address")
+        }
+        if let text, text.allSatisfy(\.isWhitespace) {
+            throw FieldChecks.invalid("text", "is empty")
         }
         var seen: Set<String> = []
         let once = recipients.filter { seen.insert($0.lowercased()).inserted }
@@ -51,22 +50,37 @@ public struct ShareVideo: Sendable {
         }.normalized()
     }
 
+    /// A reason why nothing is recorded.
+    public enum Refusal: CommandRefusal {
+        /// The video is on no list of the store.
+        case unknownVideo
+
+        /// The error message.
+        public var message: String { "unknown video" }
+
+        /// The error code, `.notFound`.
+        public var code: ErrorCode { .notFound }
+
+        /// A hint for the user.
+        public var hint: String? { "sync with the remote that has the video, or check the key" }
+    }
+
     /// Returns an intent for each destination.
     ///
-    /// Throws `ModelError` with `.tooLarge` if the text is too long for Twitter. The cost is a few
-    /// lookups.
+    /// Throws a `Refusal`, and `ModelError` with `.tooLarge` if the text is too long for Twitter.
+    /// The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
-        let text = try self.text ?? queries.shareText(of: video)
-        let excess = text.unicodeScalars.count - ShareVideo.twitterCharactersMax
-        if destinations.contains("twitter"), excess > 0 {
-            throw ModelError(
-                .tooLarge,
-                "text exceeds Twitter's limit of \(ShareVideo.twitterCharactersMax) characters by "
-                    + "\(excess)",
-                hint: "shorten the text")
-        }
-        return try destinations.map { destination in
-            try VideoShared.with {
+        try destinations.map { destination in
+            let proposed = try queries.shareText(of: video, to: destination)
+            let text = self.text ?? proposed.text
+            if let limit = proposed.charactersMax, text.unicodeScalars.count > limit {
+                throw ModelError(
+                    .tooLarge,
+                    "text exceeds Twitter's limit of \(limit) characters by "
+                        + "\(text.unicodeScalars.count - limit)",
+                    hint: "shorten the text")
+            }
+            return try VideoShared.with {
                 $0.video = video.text
                 $0.destinations = [destination]
                 $0.text = text
@@ -94,22 +108,5 @@ extension VideoShared {
         let parts = text.split(separator: "@", omittingEmptySubsequences: false)
         return parts.count == 2 && parts.allSatisfy { !$0.isEmpty }
             && !text.contains { $0.isWhitespace || $0 == "," || $0 == ";" }
-    }
-}
-
-extension VideoQueries {
-    /// Returns the text that the 2012 app would have proposed for a video: its title, its link and
-    /// the name of the sharer, with an "@" before a Twitter name.
-    func shareText(of video: VideoKey) throws -> String {
-        let state = try reader.state(of: projections.videos, key: video.tag)
-        let title = state?.title.map { "\"\($0.utf8Text)\"" } ?? "Great video"
-        let text = "\(title) on \(ShareVideo.linkPlaceholder)"
-        guard let sharer = state?.sharer?.utf8Text, !sharer.isEmpty, let winner = state?.winner
-        else { return text }
-        let origin = try reader.item(
-            of: projections.videos, key: video.tag, name: BroadcastItems.name(winner)
-        ).flatMap { try BroadcastRecord(decoding: $0).origin }
-        let at = origin?.utf8Text == "twitter" ? "@" : ""
-        return "\(text) via \(at)\(sharer.lowercased())"
     }
 }

@@ -1,0 +1,116 @@
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// The text that an app proposes for a share, which the user may change.
+public struct ShareText: Hashable, Sendable, Encodable {
+    /// The video's key.
+    public var video: String
+    /// The destination.
+    public var destination: String
+    /// The text: the video's title, the address of its page, and the name of the sharer.
+    public var text: String
+    /// The length of the text, as the destination counts it.
+    public var characters: Int
+    /// The maximum length; nil if the destination has no limit.
+    @NullWhenNil public var charactersMax: Int?
+
+    /// The maximum length of a text shared on Twitter, in Unicode scalars.
+    public static let twitterCharactersMax = 140
+    private static let ellipsis = "…"
+
+    /// Returns the maximum length of a text for a destination, in Unicode scalars; nil if there is
+    /// no limit.
+    public static func charactersMax(at destination: String) -> Int? {
+        destination == "twitter" ? twitterCharactersMax : nil
+    }
+
+    /// Proposes a text.
+    ///
+    /// If the text is too long for the destination, the title is cut, then the sharer is left out.
+    ///
+    /// - Parameters:
+    ///   - title: The video's title; nil if it is unknown.
+    ///   - sharer: The name of the sharer, with an "@" if it is a name on Twitter; nil if it is
+    ///     unknown.
+    init(of video: VideoKey, titled title: String?, by sharer: String?, to destination: String) {
+        let link = video.pageURL.map { " on \($0)" } ?? ""
+        let name = sharer.map { " via \($0)" } ?? ""
+        let limit = ShareText.charactersMax(at: destination)
+        text =
+            ShareText.fitting(title, link + name, limit)
+            ?? ShareText.fitting(title, link, limit) ?? String(link.dropFirst(" on ".count))
+        self.video = video.text
+        self.destination = destination
+        characters = text.unicodeScalars.count
+        charactersMax = limit
+    }
+
+    /// Returns the title and the rest of a text, with the title cut to fit a limit; nil if not
+    /// even one character of the title fits.
+    private static func fitting(_ title: String?, _ rest: String, _ limit: Int?) -> String? {
+        let words = title?.split(whereSeparator: \.isWhitespace).joined(separator: " ") ?? ""
+        func text(_ title: String) -> String { "\"\(title)\"\(rest)" }
+        let whole = words.isEmpty ? "Great video\(rest)" : text(words)
+        guard let limit, whole.unicodeScalars.count > limit else { return whole }
+        var short = words
+        while short.popLast() != nil, !short.isEmpty {
+            let cut = text(short + ellipsis)
+            if cut.unicodeScalars.count <= limit { return cut }
+        }
+        return nil
+    }
+
+    /// Returns a text without the address of a video's page, for a remote that adds an address of
+    /// its own.
+    package static func withoutLink(_ text: String, to video: VideoKey) -> String {
+        guard let link = video.pageURL else { return text }
+        for form in [" on \(link)", " \(link)", link] {
+            guard let found = text.firstRange(of: form) else { continue }
+            // A longer address may begin with the same characters.
+            let next = text[found.upperBound...].first
+            guard next?.isWhitespace ?? true else { continue }
+            return String(text[..<found.lowerBound] + text[found.upperBound...])
+        }
+        return text
+    }
+}
+
+extension VideoQueries {
+    /// Returns the text that an app proposes for a share.
+    ///
+    /// - Parameters:
+    ///   - video: The video's key, or any of its URLs.
+    ///   - destination: `twitter`, `facebook`, `tumblr` or `email`.
+    ///
+    /// Throws `ModelError` with `.invalidVideo`, and `ShareVideo.Refusal` if the video is unknown.
+    /// Costs a few lookups.
+    public func shareText(of video: String, to destination: String) throws -> ShareText {
+        try shareText(of: VideoKey(video), to: destination)
+    }
+
+    func shareText(of video: VideoKey, to destination: String) throws -> ShareText {
+        let state = try reader.state(of: projections.videos, key: video.tag)
+        let submission = try submission(video: video.text)
+        let isListed = try reader.state(of: projections.lists, key: video.tag)?.lists ?? 0 > 0
+        guard state?.broadcasts ?? 0 > 0 || submission != nil || isListed else {
+            throw ShareVideo.Refusal.unknownVideo
+        }
+        return ShareText(
+            of: video, titled: state?.title?.utf8Text ?? submission?.title,
+            by: try sharer(of: video, state), to: destination)
+    }
+
+    /// Returns the name of the sharer of a video; a name on Twitter begins with one "@".
+    private func sharer(of video: VideoKey, _ state: VideoList.State?) throws -> String? {
+        guard let told = state?.sharer?.utf8Text, let winner = state?.winner else { return nil }
+        let name = String(told.drop { $0 == "@" }).lowercased()
+        guard !name.isEmpty else { return nil }
+        let origin = try reader.item(
+            of: projections.videos, key: video.tag, name: BroadcastItems.name(winner)
+        ).flatMap { try BroadcastRecord(decoding: $0).origin }
+        let isHandle =
+            (1...15).contains(name.utf8.count)
+            && name.utf8.allSatisfy { VideoKey.isLetterOrDigit($0) || $0 == UInt8(ascii: "_") }
+        return origin?.utf8Text == "twitter" && isHandle ? "@\(name)" : name
+    }
+}
