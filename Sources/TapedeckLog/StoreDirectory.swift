@@ -106,7 +106,7 @@ package struct StoreDirectory: Sendable {
             }
             throw LogError(
                 .noStore, "there is no store in \(path)",
-                hint: "create one with storectl init, or name a store with --store or TAPEDECK_STORE")
+                hint: "create one with storectl init, or name one with --store or TAPEDECK_STORE")
         }
         let read = try marked()
         guard let size = (try? FileManager.default.attributesOfItem(atPath: log))?[.size] as? Int,

@@ -30,10 +30,8 @@ import Testing
     }
 
     private func handOff(_ source: String, _ target: String) async throws {
-        let now = stage.now
-        try await stage.store.decide(
-            stage.projections.nowPlaying, key: TapedeckModel.Tag("device", source)
-        ) { try HandOff(from: source, to: target, now: now).decide($0) }
+        let change = HandOff(from: source, to: target, now: stage.now)
+        try await stage.store.decide { try change.decide(VideoQueries($0)) }
     }
 
     @Test func devicesAreListedWithTheirCurrentVideo() async throws {
@@ -58,6 +56,20 @@ import Testing
         try await report("tv", "youtube:a", at: 50, isPlaying: true)
         stage.wait(3_600)
         #expect(try await devices().first?.estimatedSeconds == 60)
+    }
+
+    @Test func handOffsStopAtTheEndOfTheVideo() async throws {
+        try await stage.progress("youtube:a", 10, of: 60)
+        try await report("tv", "youtube:a", at: 50, isPlaying: true)
+        try await report("radio", "youtube:b", at: 50, isPlaying: true)
+        stage.wait(400 * 86_400)
+        try await handOff("tv", "phone")
+        try await handOff("radio", "car")
+        let positions = Dictionary(
+            uniqueKeysWithValues: try await devices().map { ($0.device, $0.positionSeconds) })
+        #expect(positions["phone"] == 60)
+        // A device that has reported nothing for hours is assumed to have stopped.
+        #expect(positions["car"] == 14_450)
     }
 
     @Test func anotherDeviceResumesAtTheSamePosition() async throws {

@@ -95,6 +95,7 @@ import Testing
         #expect(code { try images.keep(picture(1), at: url(1)) } == .tooLarge)
         #expect(code { try images.keep([], at: url(1)) } == .usage)
         #expect(code { try images.keep([1], at: "") } == .usage)
+        #expect(code { try images.keep([1], at: "nourl") } == .usage)
         #expect(code { try images.keep([1], at: "a\nb") } == .usage)
         // URLs with credentials are refused, so that no secret is stored.
         for url in ["http://ada:secret@example.org/a.png", "//ada@example.org?a"] {

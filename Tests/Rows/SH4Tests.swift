@@ -22,6 +22,14 @@ struct SH4Tests {
         #expect(try await stage.page("timeline").videos.last?.broadcasts == 1)
     }
 
+    /// A list with fewer videos than the limit may have more broadcasts.
+    @Test func videosSharedOftenAreCutToo() async throws {
+        try await stage.share("b1", "once", at: 1)
+        for number in 2...5 { try await stage.share("b\(number)", "often", at: Int64(number)) }
+        #expect(try await stage.ids("timeline", newest: 3) == ["often"])
+        #expect(try await stage.ids("timeline", newest: 5) == ["often", "once"])
+    }
+
     @Test func favouritesAndWatchLaterAreCutAtTheSameBroadcast() async throws {
         for (number, video) in ["a", "b", "c", "d"].enumerated() {
             try await stage.share(

@@ -228,6 +228,8 @@ struct RefusedPayload: CustomTestStringConvertible {
             "AnswerUploaded", #"{"question":"q","answer":"a","durationSeconds":-1}"#,
             .invalidPayload, "durationSeconds"),
         RefusedPayload("VideoExtracted", #"{"video":"youtube:a"}"#, .invalidPayload, "url"),
+        RefusedPayload(
+            "VideoExtracted", #"{"video":"youtube:a","url":"nourl"}"#, .invalidPayload, "url"),
         RefusedPayload("ShowObserved", #"{"show":-1}"#, .invalidPayload, "show"),
         RefusedPayload(
             "ShowObserved", #"{"show":1180591620717411303424}"#, .invalidPayload, "show"),

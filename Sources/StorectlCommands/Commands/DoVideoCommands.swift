@@ -162,11 +162,9 @@ struct DoHandOffCommand: AsyncParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() async throws {
-        let (from, to) = (from, to)
-        let key = try Tag("device", from)
-        try await options.decide(VideoProjections.standard.nowPlaying, key: key) {
-            try HandOff(from: from, to: to, now: .now).decide($0)
-        }
+        let change = HandOff(from: from, to: to, now: .now)
+        let known = VideoProjections.standard
+        try await options.decide([known.nowPlaying, known.playback]) { try change.decide($0) }
     }
 }
 

@@ -107,6 +107,11 @@ public final class ImageCache: Sendable {
     @discardableResult
     public func keep(_ bytes: [UInt8], at url: String) throws(SyncError) -> Image {
         try HTTPAddress.checkHoldsNoLogin(url)
+        guard ["http://", "https://"].contains(where: url.lowercased().hasPrefix) else {
+            throw SyncError(
+                .usage, "\"\(url.prefix(80))\" is not an http or https URL",
+                hint: "use an address such as https://example.org/picture.jpg")
+        }
         let name = try place(of: url)
         guard !bytes.isEmpty else { throw SyncError(.usage, "the picture is empty") }
         guard UInt64(bytes.count) <= bytesMax else {

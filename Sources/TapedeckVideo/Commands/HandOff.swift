@@ -1,11 +1,11 @@
 public import TapedeckModel
+public import TapedeckProjections
 
 /// Continues playback on another device, at the same position.
 ///
 /// ```swift
-/// try await store.decide(VideoProjections.standard.nowPlaying, key: Tag("device", "tv")) { state in
-///     try HandOff(from: "tv", to: "phone", now: now).decide(state)
-/// }
+/// let change = HandOff(from: "tv", to: "phone", now: now)
+/// try await store.decide { try change.decide(VideoQueries($0)) }
 /// ```
 ///
 /// The viewing continues on the other device, so the viewing is counted only once. The devices
@@ -50,17 +50,22 @@ public struct HandOff: Sendable {
         }
     }
 
-    /// Returns the events to record, given the state of the source.
+    /// Returns the events to record.
     ///
     /// The source pauses. The target continues playback, or is paused too if the source was paused.
-    public func decide(_ state: NowPlaying.State) throws(Refusal) -> [any Event] {
-        guard source != target else { throw .sameDevice }
-        guard let video = state.video else { throw .nothingPlays }
+    /// The position never exceeds a known duration. Throws `Refusal`, and `ModelError` with
+    /// `.invalidTag` for an invalid name. Costs two lookups.
+    public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
+        guard source != target else { throw Refusal.sameDevice }
+        let state = try queries.reader.state(
+            of: queries.projections.nowPlaying, key: try Tag("device", source))
+        guard let state, let video = state.video else { throw Refusal.nothingPlays }
         var paused = NowPlayingChanged()
         paused.device = source
         paused.video = video
         if let viewing = state.viewing { paused.viewing = viewing }
-        paused.positionSeconds = min(state.position(at: now), FieldLimits.secondsMax)
+        paused.positionSeconds = min(
+            try queries.position(of: state, at: now), FieldLimits.secondsMax)
         var taken = paused
         taken.device = target
         taken.isPlaying = state.isPlaying

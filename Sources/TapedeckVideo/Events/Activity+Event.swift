@@ -14,7 +14,7 @@ extension VideoExtracted: VideoEvent {
     public func normalized() throws(ModelError) -> VideoExtracted {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text
-        try FieldChecks.url(url, "url")
+        try FieldChecks.webURL(url, "url")
         try FieldChecks.time(extractedAt, "extractedAt")
         try FieldChecks.time(expiresAt, "expiresAt")
         return copy

@@ -35,6 +35,21 @@ package enum FieldChecks {
         }
     }
 
+    /// Checks an absolute URL that can be requested over HTTP.
+    package static func webURL(_ value: String, _ field: String) throws(ModelError) {
+        try url(value, field)
+        guard isWebURL(value) else { throw invalid(field, "is not an http or https URL") }
+    }
+
+    /// Returns whether a string is an absolute URL with the scheme `http` or `https` and a host.
+    package static func isWebURL(_ value: String) -> Bool {
+        guard let end = value.firstRange(of: "://")?.lowerBound,
+            ["http", "https"].contains(value[..<end].lowercased())
+        else { return false }
+        let host = value[end...].dropFirst(3).prefix { !"/?#".contains($0) }
+        return !host.isEmpty && !host.contains(where: \.isWhitespace)
+    }
+
     /// Checks a position or a duration.
     package static func seconds(_ value: Double, _ field: String) throws(ModelError) {
         guard value.isFinite, value >= 0, value <= FieldLimits.secondsMax else {

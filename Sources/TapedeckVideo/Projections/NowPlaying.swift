@@ -41,10 +41,19 @@ public struct NowPlaying: Projection {
         /// Creates the state before the first report.
         public init() {}
 
-        /// Returns the position at a time, assuming that a playing device continues to play.
-        func position(at now: UTCTime) -> Double {
+        /// The time after which a playing device without reports is assumed to have stopped, in
+        /// seconds, if the duration of its video is unknown.
+        private static let silenceSecondsMax = 4.0 * 3_600
+
+        /// Returns the position at a time in seconds, assuming that a playing device continues to
+        /// play until the end of its video.
+        ///
+        /// - Parameter duration: The video's duration in seconds; nil if it is unknown.
+        func position(at now: UTCTime, duration: Double?) -> Double {
             guard isPlaying else { return positionSeconds }
-            return positionSeconds + Double(max(0, now.milliseconds - at)) / 1_000
+            let end = duration ?? positionSeconds + State.silenceSecondsMax
+            let estimate = positionSeconds + Double(max(0, now.milliseconds - at)) / 1_000
+            return min(estimate, max(end, positionSeconds))
         }
 
         /// Reads a state's bytes.

@@ -197,7 +197,7 @@ extension VideoQueries {
     func cutTime(_ count: Int) throws -> Int64? {
         let rows = try sharedLast(count)
         let least = rows.count < count ? nil : rows.last.map { Int64(descending: $0.key) }
-        let newest = try broadcasts(from: BroadcastPlace(time: least ?? .min, id: []), of: rows)
+        let newest = try broadcasts(from: BroadcastPlace(time: least ?? 0, id: []), of: rows)
         return newest.count < count ? nil : newest[newest.count - count].time
     }
 

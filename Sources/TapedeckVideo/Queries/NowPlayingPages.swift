@@ -57,6 +57,15 @@ extension VideoQueries {
             next: next)
     }
 
+    /// Returns the estimated position of a device at a time, in seconds.
+    func position(of state: NowPlaying.State, at now: UTCTime) throws -> Double {
+        let duration = try state.video.flatMap { video in
+            try reader.state(
+                of: projections.playback, key: Tag(unchecked: "video/\(video)"))?.duration
+        }
+        return state.position(at: now, duration: duration?.seconds)
+    }
+
     /// Returns the device in a row.
     ///
     /// - Parameters:
@@ -66,13 +75,7 @@ extension VideoQueries {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try NowPlaying.State(reading: &reader)
         }
-        var estimate = now.map(state.position) ?? state.positionSeconds
-        if now != nil, state.isPlaying, let video = state.video,
-            let duration = try reader.state(
-                of: projections.playback, key: Tag(unchecked: "video/\(video)"))?.duration
-        {
-            estimate = min(estimate, max(duration.seconds, state.positionSeconds))
-        }
+        let estimate = try now.map { try position(of: state, at: $0) } ?? state.positionSeconds
         var entry = NowPlayingEntry(
             device: String(tag("device", in: row, after: prefix).name),
             positionSeconds: state.positionSeconds, estimatedSeconds: estimate,
