@@ -189,11 +189,43 @@ public struct StoreRemotes: Sendable {
     public func logIn(
         _ name: String, _ credentials: RemoteCredentials, isNew: Bool = false
     ) async throws -> String {
+        try await logIn(name, credentials, isNew ? .signUp : .logIn)
+    }
+
+    /// Links another service, such as Twitter, to the account that this device is logged in to.
+    ///
+    /// - Parameter credentials: The user's account at the service.
+    /// - Returns: The remote's id for the account.
+    ///
+    /// Throws the same errors as `logIn`; `.usage` if the system does not link services, and
+    /// `.unauthorized` if this device is not logged in or the service belongs to another account.
+    @discardableResult
+    public func link(_ name: String, _ credentials: RemoteCredentials) async throws -> String {
+        let remote = try await offThread { try self.connector(of: name).0 }
+        guard let login = try logins.read(remote), login.account != nil else {
+            throw SyncError(
+                .unauthorized, "not logged in to \(name)", hint: "run storectl login \(name) first")
+        }
+        return try await logIn(name, credentials, .link(login))
+    }
+
+    /// The purpose of the requests to a remote's login.
+    private enum LoginPurpose: Sendable {
+        case logIn
+        case signUp
+        case link(RemoteLogin)
+
+        var isNew: Bool { if case .signUp = self { true } else { false } }
+    }
+
+    private func logIn(
+        _ name: String, _ credentials: RemoteCredentials, _ purpose: LoginPurpose
+    ) async throws -> String {
         let (remote, connector) = try await offThread {
             try self.checkLogin(at: name)
             let found = try self.connector(of: name)
             // Without this check, the remote would create an account that this store then rejects.
-            if isNew,
+            if purpose.isNew,
                 let own = try Connectors.connection(with: found.0, runner, projections).account()
             {
                 throw SyncError(
@@ -206,7 +238,7 @@ public struct StoreRemotes: Sendable {
         let account: RemoteAccount
         do {
             account = try await logIn(
-                remote, connector, credentials.secrets, isNew: isNew, transport)
+                remote, connector, credentials.secrets, purpose, transport)
         } catch {
             await transport.close()
             throw Self.named(error, remote, RemoteLogin(secrets: credentials.secrets))
@@ -224,14 +256,16 @@ public struct StoreRemotes: Sendable {
     }
 
     private func logIn(
-        _ remote: Remote, _ connector: any Connector, _ secrets: RemoteSecrets, isNew: Bool,
-        _ transport: HTTPRemoteTransport
+        _ remote: Remote, _ connector: any Connector, _ secrets: RemoteSecrets,
+        _ purpose: LoginPurpose, _ transport: HTTPRemoteTransport
     ) async throws -> RemoteAccount {
+        var login = RemoteLogin(secrets: secrets)
+        if case .link(let known) = purpose { login = known }
         var answers: [RemoteResponse] = []
         while true {
-            switch try step(connector, secrets, isNew: isNew, answers) {
+            switch try step(connector, secrets, purpose, answers) {
             case .send(var request, let account):
-                if let account, !account.isAnonymous {
+                if let account = account ?? login.account, !account.isAnonymous {
                     connector.authorize(
                         &request, account,
                         RequestMoment(
@@ -242,8 +276,8 @@ public struct StoreRemotes: Sendable {
                 answers.append(answer)
             case .done(let account, let sightings):
                 try await signIn(account, at: remote)
-                try logins.write(
-                    RemoteLogin(secrets: secrets, account: account), for: remote)
+                login.account = account
+                try logins.write(login, for: remote)
                 // The sync may have been waiting for this login, so end its wait.
                 try await offThread {
                     var row = try RemoteRow.named(remote.name, in: log)
@@ -261,12 +295,15 @@ public struct StoreRemotes: Sendable {
     /// An `.unauthorized` error before any request was sent means malformed credentials, so it
     /// becomes `.usage`.
     private func step(
-        _ connector: any Connector, _ secrets: RemoteSecrets, isNew: Bool,
+        _ connector: any Connector, _ secrets: RemoteSecrets, _ purpose: LoginPurpose,
         _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
         do throws(SyncFailure) {
-            return isNew
-                ? try connector.signUp(secrets, answers) : try connector.login(secrets, answers)
+            return switch purpose {
+            case .logIn: try connector.login(secrets, answers)
+            case .signUp: try connector.signUp(secrets, answers)
+            case .link: try connector.link(secrets, answers)
+            }
         } catch {
             guard answers.isEmpty, error.code == .unauthorized else { throw error }
             throw SyncFailure(.usage, error.message, hint: error.hint)
@@ -559,6 +596,20 @@ public struct RemoteCredentials: Sendable {
         var secrets = RemoteSecrets(token: token.trimmingSpace, tokenSecret: secret.trimmingSpace)
         secrets.consumerKey = consumerKey?.trimmingSpace
         secrets.consumerSecret = consumerSecret?.trimmingSpace
+        self.secrets = secrets
+    }
+
+    /// Creates credentials from an account at a service that is linked to the account on the
+    /// remote, such as Twitter.
+    ///
+    /// - Parameters:
+    ///   - service: The name of the service, such as `twitter`.
+    ///   - user: The service's id for the user.
+    ///   - token: The service's OAuth token.
+    ///   - secret: The secret of the token, if the service uses one.
+    public init(service: String, user: String, token: String, secret: String? = nil) {
+        var secrets = RemoteSecrets(token: token.trimmingSpace, tokenSecret: secret?.trimmingSpace)
+        secrets.service = RemoteSecrets.Service(name: service, user: user)
         self.secrets = secrets
     }
 }

@@ -15,13 +15,16 @@ struct LoginCommand: AsyncParsableCommand {
             read from the terminal without echo, or from one line of stdin if stdin is not a \
             terminal. A token file contains the token and its secret on separate lines, followed \
             by the consumer key and its secret if the system needs them. --sign-up creates the \
-            account first, on systems that allow it (birdtube).
+            account first, on systems that allow it (birdtube). With --provider, the token file \
+            contains the token of a linked service (shelby, API v1), and --add links the service \
+            to the account that this device is logged in to.
 
             EXAMPLE:
               storectl login home --token-file token
               storectl login home --user ada@example.org
               storectl login home --user ada@example.org --password-file password --json
               storectl login birds --user ada@example.org --sign-up
+              storectl login home --provider twitter --uid 101 --token-file twitter-token
             """)
 
     @Argument(help: ArgumentHelp("The remote's name.", valueName: "name"))
@@ -41,6 +44,17 @@ struct LoginCommand: AsyncParsableCommand {
         completion: .file())
     var tokenFile: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "Log in with the account at this service, such as twitter.", valueName: "service"))
+    var provider: String?
+
+    @Option(help: ArgumentHelp("The service's id for you.", valueName: "id"))
+    var uid: String?
+
+    @Flag(help: "Link the service to the account instead of logging in.")
+    var add = false
+
     @Flag(help: "Create the account first.")
     var signUp = false
 
@@ -51,6 +65,10 @@ struct LoginCommand: AsyncParsableCommand {
             throw ValidationError(
                 "--token-file cannot be combined with --user, --password-file or --sign-up")
         }
+        guard (provider == nil) == (uid == nil), provider == nil || tokenFile != nil else {
+            throw ValidationError("--provider requires --uid and --token-file")
+        }
+        if add, provider == nil { throw ValidationError("--add requires --provider") }
     }
 
     func run() async throws {
@@ -61,10 +79,24 @@ struct LoginCommand: AsyncParsableCommand {
         try check(remotes)
         let credentials = try credentials()
         let account = try await logIn(remotes, credentials)
-        let document: JSON = ["name": .text(name), "account": .text(account)]
+        let nickname = try nickname(of: account, store, remotes)
+        let document: JSON = [
+            "name": .text(name), "account": .text(account), "nickname": .init(nickname),
+        ]
+        let what = add ? "linked \(provider ?? "") on \(name) to" : "logged in to \(name) as"
         try options.print(document) {
-            $0.line(VisibleText.line("logged in to \(name) as \(user ?? account)"))
+            $0.line(VisibleText.line("\(what) \(nickname ?? user ?? account)"))
         }
+    }
+
+    /// Returns the account's name as recorded by the login; nil if the remote has not reported it.
+    private func nickname(
+        of account: String, _ store: TapedeckStore, _ remotes: StoreRemotes
+    ) throws -> String? {
+        let system = try remotes.named(name).system
+        return try store.projections.read(nil) { views in
+            try VideoQueries(views).ownAccount(at: system)
+        }.flatMap { $0.account == account ? $0.nickname : nil }
     }
 
     /// Logs in; if the remote refuses the credentials, the error names the file that contains them.
@@ -72,6 +104,7 @@ struct LoginCommand: AsyncParsableCommand {
         _ remotes: StoreRemotes, _ credentials: RemoteCredentials
     ) async throws -> String {
         do {
+            if add { return try await remotes.link(name, credentials) }
             return try await remotes.logIn(name, credentials, isNew: signUp)
         } catch let error as SyncError where error.code == .unauthorized {
             if let tokenFile {
@@ -89,6 +122,19 @@ struct LoginCommand: AsyncParsableCommand {
     private func credentials() throws -> RemoteCredentials {
         if let tokenFile {
             let lines = try SecretInput.lines(ofFile: tokenFile, "the token file")
+            if let provider, let uid {
+                guard [1, 2].contains(lines.count), !lines.contains(where: \.isEmpty) else {
+                    throw CommandError(
+                        .usage,
+                        "the token file \(tokenFile) contains \(Figures.count(lines.count, "line")),"
+                            + " not one or two",
+                        hint: "write the token of \(provider) and, if there is one, its secret on"
+                            + " separate lines")
+                }
+                return RemoteCredentials(
+                    service: provider, user: uid, token: lines[0],
+                    secret: lines.count > 1 ? lines[1] : nil)
+            }
             guard [2, 4].contains(lines.count), !lines.contains(where: \.isEmpty) else {
                 throw CommandError(
                     .usage,

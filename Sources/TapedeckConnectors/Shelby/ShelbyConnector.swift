@@ -334,7 +334,11 @@ package struct ShelbyConnector: Connector {
             // A redirect may have a body that is valid JSON.
             if let failure = response.failure { throw failure }
             return list
-        case .object(let members): throw failure(members, response)
+        case .object(let members):
+            if let failure = response.failure, failure.isTransient {
+                throw named(failure, members)
+            }
+            throw failure(members, response)
         default: throw SyncFailure(.remoteError, "Shelby returned neither a list nor an error")
         }
     }
@@ -345,27 +349,50 @@ package struct ShelbyConnector: Connector {
         guard case .object(let members) = document else {
             throw SyncFailure(.unavailable, "Shelby's response does not match its API")
         }
-        if members["err"] != nil { throw failure(members, response) }
+        switch members["err"] {
+        case nil, .null: break
+        default: throw failure(members, response)
+        }
+        if let failure = response.failure { throw failure }
         return document
     }
 
     private static func failure(
         _ members: [String: JSONValue], _ response: RemoteResponse
     ) -> SyncFailure {
-        var text = "Shelby returned an error"
-        if case .string(let message) = members["err"] { text = String(message.prefix(200)) }
-        let lower = text.lowercased()
-        let isLogin = ["not authorized", "unauthorized", "not logged in", "oauth", "access token"]
-            .contains { lower.contains($0) }
+        let text = text(members)
+        let lower = " " + text.lowercased()
+        let isLogin = loginWords.contains { lower.contains(" " + $0) }
         if isLogin || response.status == 401 {
             return SyncFailure(
                 .unauthorized, text,
                 hint: "run storectl login NAME --token-file FILE with a valid token")
         }
-        if let failure = response.failure, failure.isTransient {
-            return SyncFailure(failure.code, text, retryAfter: failure.retryAfter)
+        // The remote itself has refused the request, whatever the status, unless it asks to retry.
+        if let failure = response.failure, failure.retryAfter != nil || failure.code == .throttled {
+            return named(failure, members)
         }
         return SyncFailure(.remoteError, text)
+    }
+
+    /// The words in an error that concerns the login.
+    private static let loginWords = [
+        "not authorized", "unauthorized", "log in", "logged in", "sign in", "signed in", "oauth",
+        "access token",
+    ]
+
+    private static func text(_ members: [String: JSONValue]) -> String {
+        guard case .string(let message) = members["err"] else { return "Shelby returned an error" }
+        return String(message.prefix(200))
+    }
+
+    /// Returns the failure with the remote's own message.
+    private static func named(
+        _ failure: SyncFailure, _ members: [String: JSONValue]
+    ) -> SyncFailure {
+        var failure = failure
+        failure.message = text(members)
+        return failure
     }
 
     private static func text(_ value: JSONValue, _ names: String...) -> String? {

@@ -26,7 +26,7 @@ extension ShelbyV1Connector {
             return comment(try intent.event.decode(CommentPosted.self), known)
         case VideoWatched.eventType:
             return watched(try intent.event.decode(VideoWatched.self), known)
-        default: return share(try intent.event.decode(VideoShared.self), known)
+        default: return try share(intent.event.decode(VideoShared.self), known)
         }
     }
 
@@ -127,20 +127,31 @@ extension ShelbyV1Connector {
         return whole == value && value < 1e15 ? String(Int64(whole)) : String(value)
     }
 
-    private func share(_ share: VideoShared, _ known: KnownFrames) -> DeliveryPlan {
-        guard !share.hasTo, !share.destinations.contains("email") else {
+    private func share(_ share: VideoShared, _ known: KnownFrames) throws -> DeliveryPlan {
+        if let other = share.destinations.first(where: { !Self.destinations.contains($0) }) {
             return .refused(
                 .remoteError,
-                "this API cannot share by e-mail because it has no field for the recipient")
+                "Shelby shares to \(Self.destinations.joined(separator: ", ")), but not to \(other)"
+            )
+        }
+        let isByMail = share.destinations.contains("email")
+        if isByMail, share.to.isEmpty {
+            return .refused(.invalidPayload, "a share by e-mail has no recipients")
         }
         guard let frame = known.winner(rule) else { return waitsForShared }
-        let fields =
-            share.destinations.map { RemoteRequest.Field("destination[]", $0) }
-            + [.init("text", share.text)]
+        var fields = share.destinations.map { RemoteRequest.Field("destination[]", $0) }
+        // Shelby adds an address of its own, except to messages.
+        let text =
+            isByMail
+            ? share.text : ShareText.withoutLink(share.text, to: try VideoKey(share.video))
+        fields.append(.init("text", text))
+        if isByMail { fields.append(.init("addresses", share.to)) }
         return .deliver([
             Delivery(safety: .once, request: post(path(frame.id) + "/share", fields))
         ])
     }
+
+    private static let destinations = ["twitter", "facebook", "email"]
 
     private var waitsForShared: DeliveryPlan {
         .waiting(.notThere, "no frame that shares the video is known on Shelby")

@@ -43,26 +43,65 @@ package struct ShelbyV1Connector: Connector {
 
     // MARK: - Login
 
-    /// Logs in with an e-mail address and a password; the response contains the user and the token.
+    /// Logs in with an e-mail address and a password, or with an account at a linked service; the
+    /// response contains the user and the token.
     package func login(
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
-        guard !secrets.user.isEmpty, !secrets.password.isEmpty else {
-            throw SyncFailure(
-                .unauthorized, "Shelby requires an e-mail address and a password",
-                hint: "run storectl login NAME --user ADDRESS with the password on standard input")
-        }
         guard let answer = answers.first else {
+            // Without the intention, the remote would create an account.
             return .send(
-                RemoteRequest(
-                    "POST", "/token",
-                    body: .form([
-                        .init("email", secrets.user), .init("password", secrets.password),
-                    ])), as: nil)
+                try tokenRequest(secrets, [.init("intention", "login")]), as: nil)
         }
-        let user = try element(ShelbyV1Documents.result(answer))
+        return try signedIn(answer)
+    }
+
+    /// Links a service to the account.
+    package func link(
+        _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
+    ) throws(SyncFailure) -> LoginStep {
+        guard let answer = answers.first else { return .send(try tokenRequest(secrets), as: nil) }
+        return try signedIn(answer)
+    }
+
+    private func tokenRequest(
+        _ secrets: RemoteSecrets, _ more: [RemoteRequest.Field] = []
+    ) throws(SyncFailure) -> RemoteRequest {
+        var fields: [RemoteRequest.Field]
+        if let service = secrets.service, let token = secrets.token {
+            fields = [
+                .init("provider_name", service.name), .init("uid", service.user),
+                .init("token", token),
+            ]
+            if let secret = secrets.tokenSecret { fields.append(.init("secret", secret)) }
+            fields += more
+        } else if !secrets.user.isEmpty, !secrets.password.isEmpty {
+            fields = [.init("email", secrets.user), .init("password", secrets.password)]
+        } else {
+            throw SyncFailure(
+                .unauthorized,
+                "Shelby requires an e-mail address and a password, or an account at a service",
+                hint: "run storectl login NAME --user ADDRESS with the password on standard input,"
+                    + " or storectl login NAME --provider twitter --uid ID --token-file FILE")
+        }
+        return RemoteRequest("POST", "/token", body: .form(fields))
+    }
+
+    /// Reads the profile of the user who has logged in.
+    private func signedIn(_ answer: RemoteResponse) throws(SyncFailure) -> LoginStep {
+        let result: JSONValue
+        do {
+            result = try ShelbyV1Documents.result(answer)
+        } catch {
+            // Shelby refuses a wrong password with 404 and an unknown token with 403.
+            guard [.notFound, .remoteError].contains(error.code), Self.isOwnAnswer(answer) else {
+                throw error
+            }
+            throw SyncFailure(.unauthorized, error.message, hint: "run storectl login NAME")
+        }
+        let user = try element(result)
         guard let id = text(user, "id"), let token = text(user, "authentication_token"),
-            let roll = text(user, "public_roll_id")
+            let roll = text(user, "personal_roll_id") ?? text(user, "public_roll_id")
         else {
             throw SyncFailure(.remoteError, "Shelby's response does not identify the user")
         }

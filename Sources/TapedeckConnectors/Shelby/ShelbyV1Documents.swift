@@ -30,13 +30,20 @@ enum ShelbyV1Documents {
         _ status: Int64, _ message: JSONValue?, _ response: RemoteResponse
     ) -> SyncFailure {
         var text = "Shelby returned status \(status)"
-        if case .string(let message) = message { text += ": \(message.prefix(200))" }
+        switch message {
+        case .string(let message): text += ": \(message.prefix(200))"
+        case .object(let members):
+            if case .string(let message) = members["error_message"] {
+                text += ": \(message.prefix(200))"
+            }
+        default: break
+        }
         // A 403 concerns another user's object, not the login.
         if status == 403 { return SyncFailure(.remoteError, text) }
         let told = RemoteResponse(status: Int(clamping: status), headers: response.headers)
-        guard let failure = told.failure else { return SyncFailure(.remoteError, text) }
-        return SyncFailure(
-            failure.code, text, hint: failure.hint, retryAfter: failure.retryAfter)
+        guard var failure = told.failure else { return SyncFailure(.remoteError, text) }
+        failure.message = text
+        return failure
     }
 
     /// Returns the frame of a dashboard entry; nil if the entry is skipped.

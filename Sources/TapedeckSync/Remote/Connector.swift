@@ -25,6 +25,13 @@ package protocol Connector: Sendable {
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep
 
+    /// Returns the next step of linking another service to an account; the requests are authorized.
+    ///
+    /// Throws `.usage` if the system does not let other programs link services.
+    func link(
+        _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
+    ) throws(SyncFailure) -> LoginStep
+
     /// Returns the request that ends the sessions of an account; nil if the system does not support
     /// logging out.
     func logOutRequest(_ account: RemoteAccount) -> RemoteRequest?
@@ -118,6 +125,14 @@ extension Connector {
         throw SyncFailure(
             .usage, "\(manifest.system) does not let other programs create accounts",
             hint: "sign up there, then run storectl login NAME")
+    }
+
+    package func link(
+        _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
+    ) throws(SyncFailure) -> LoginStep {
+        throw SyncFailure(
+            .usage, "\(manifest.system) does not let other programs link services",
+            hint: "link the service there")
     }
 
     package func logOutRequest(_ account: RemoteAccount) -> RemoteRequest? { nil }

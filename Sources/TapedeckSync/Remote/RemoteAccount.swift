@@ -15,6 +15,17 @@ package struct RemoteSecrets: Codable, Hashable, Sendable {
     /// The id under which this program is registered with the remote; nil if the remote needs none.
     package var consumerKey: String?
     package var consumerSecret: String?
+    /// The service that the token is for; nil if the token is the remote's own.
+    package var service: Service?
+
+    /// An account at a service that is linked to the account on the remote, such as Twitter.
+    package struct Service: Codable, Hashable, Sendable {
+        package var name: String
+        /// The service's id for the user.
+        package var user: String
+
+        package init(name: String, user: String) { (self.name, self.user) = (name, user) }
+    }
 
     package init(
         user: String = "", password: String = "", token: String? = nil, tokenSecret: String? = nil

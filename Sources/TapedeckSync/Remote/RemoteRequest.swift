@@ -127,6 +127,15 @@ package struct RemoteResponse: Hashable, Sendable {
         }
     }
 
+    /// A failure of the remote; a remote that is unavailable until a later time has not carried
+    /// out the request.
+    private var unavailable: SyncFailure {
+        var failure = SyncFailure(
+            .unavailable, "the remote failed with \(status)", retryAfter: retryAfter)
+        failure.isUnsent = status == 503 && failure.retryAfter != nil
+        return failure
+    }
+
     /// The failure implied by the status; nil for success.
     ///
     /// If a remote reports errors differently, its connector checks for those errors first.
@@ -144,9 +153,7 @@ package struct RemoteResponse: Hashable, Sendable {
         case 413: SyncFailure(.tooLarge, "the request is too large for the remote")
         case 429:
             SyncFailure(.throttled, "the remote's rate limit was exceeded", retryAfter: retryAfter)
-        case 500...:
-            SyncFailure(
-                .unavailable, "the remote failed with \(status)", retryAfter: retryAfter)
+        case 500...: unavailable
         default: SyncFailure(.remoteError, "the remote refused the request with \(status)")
         }
     }

@@ -196,20 +196,6 @@ import Testing
         #expect(try device.watchLater() == [video])
     }
 
-    @Test func sharingByMailIsRefused() throws {
-        let rig = ShelbyV1Rig()
-        let device = try rig.device()
-        try device.sync()
-        let video = try #require(try rig.untouched().first)
-        var shared = ShelbyV1Rig.shared(video, "look")
-        shared.destinations = ["email"]
-        shared.to = "grace@example.org"
-        let event = try device.append(shared)
-        let report = try #require(try device.sync())
-        #expect(report.refused.map(\.event) == [event])
-        #expect(rig.world.simulator.effects.isEmpty)
-    }
-
     // MARK: - Tokens
 
     @Test func expiredTokenIsReplacedByOneLogin() throws {

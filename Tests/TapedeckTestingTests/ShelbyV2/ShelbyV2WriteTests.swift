@@ -1,3 +1,4 @@
+import Foundation
 import TapedeckTesting
 import Testing
 
@@ -66,7 +67,7 @@ struct ShelbyV2WriteTests {
                 "destination": "twitter,email", "broadcast_id": id, "comment": "Look & see = 1+1",
                 "to": "ben@example.org",
             ])
-        #expect(try answer.object["err"] == nil)
+        #expect(try answer.object["err"] is NSNull)
         let effect = try #require(ada.simulator.effects.last)
         #expect(effect.kind == .share && effect.text == "Look & see = 1+1")
         #expect(effect.detail == "twitter,email to ben@example.org")

@@ -39,6 +39,8 @@ public struct SimulatorEffect: Codable, Hashable, Sendable, CustomStringConverti
         case left
         /// Shelby v1: a video was reported as unplayable.
         case unplayable
+        /// Shelby v1: a service was linked to an account; `text` is its name.
+        case serviceLinked
         /// Shelby v1: a user's visit was recorded.
         case visit
         /// Shelby v1: a notification token was added or removed.

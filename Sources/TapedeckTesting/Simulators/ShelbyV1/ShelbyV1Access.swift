@@ -21,27 +21,62 @@ extension ShelbyV1Simulator {
     mutating func logIn(
         _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {
-        let byMail = ["email", "password"]
-        let byProvider = ["provider_name", "uid", "token", "secret"]
-        let fields = try SimulatedParameters(
-            request, in: .both, allowed: byMail + byProvider)
-        let names = Set(fields.fields.map(\.name))
-        let user: ShelbyV1World.User?
-        switch names {
-        case Set(byMail):
-            user = world.users.values.first {
-                $0.email == fields["email"] && $0.password == fields["password"]
+        let call = try call(
+            request, now,
+            ["email", "password", "provider_name", "uid", "token", "secret", "intention"])
+        let fields = call.parameters
+        if let provider = fields["provider_name"], let uid = fields["uid"] {
+            guard fields["token"] != nil else { throw OutsideTables("token is missing") }
+            let owner = world.users.values.first { $0.services[provider] == uid }
+            if let user = call.user { return link(provider, uid, to: user, owner, now) }
+            if let owner { return session(of: owner, now) }
+            guard fields["intention"] == "login" else {
+                throw OutsideTables("a token without an account creates an account")
             }
-        case Set(byProvider):
-            user = world.users.values.first {
-                fields["provider_name"] == "twitter" && !$0.twitterID.isEmpty
-                    && $0.twitterID == fields["uid"]
-            }
-        default:
+            return Self.refusal(
+                403_001,
+                "Account not found for given token.  Use sign up to create an account.")
+        }
+        guard let email = fields["email"], let password = fields["password"] else {
             throw OutsideTables("a log-in needs e-mail and password, or a provider's account")
         }
-        guard let user else { return Self.failure(401, "wrong e-mail address or password") }
+        if call.user != nil {
+            return Self.failure(404, "user already authenticated, email/password unnecessary")
+        }
+        let user = world.users.values.first {
+            $0.email == email.lowercased() || $0.nickname == email.lowercased()
+        }
+        guard let user else {
+            return Self.failure(404, "Use /v1/user/create to create a new user without oauth")
+        }
+        guard user.password == password else {
+            return Self.failure(
+                404, "Failed to verify user; provide oauth tokens or email/password.")
+        }
         return session(of: user, now)
+    }
+
+    /// Links a service to the caller's account, unless it belongs to another account.
+    private mutating func link(
+        _ provider: String, _ uid: String, to user: ShelbyV1World.User,
+        _ owner: ShelbyV1World.User?, _ now: Int64
+    ) -> SimulatedResponse {
+        guard owner == nil || owner?.id == user.id else {
+            return Self.refusal(403_003, "Not merging users, please email support@shelby.tv")
+        }
+        world.users[user.id]?.services[provider] = uid
+        core.note(.serviceLinked, user.id, by: user.id, provider, at: now)
+        return session(of: user, now)
+    }
+
+    /// Returns a 403 response whose message is an object.
+    private static func refusal(_ code: Int, _ text: String) -> SimulatedResponse {
+        .json(
+            403,
+            [
+                "status": 403,
+                "message": ["error_code": .count(code), "error_message": .text(text)],
+            ])
     }
 
     /// Returns the user with an existing token, or with a new token.
@@ -54,10 +89,7 @@ extension ShelbyV1Simulator {
         let token = alive ?? access.make()
         world.tokens[token] = user.id
         _ = access.isAlive(token, at: now, life)
-        return Self.result(
-            world.user(user.id).adding([
-                "primary_email": .text(user.email), "authentication_token": .text(token),
-            ]))
+        return Self.result(world.profile(user.id, token: token))
     }
 
     /// Removes a token, which ends all sessions of its user.

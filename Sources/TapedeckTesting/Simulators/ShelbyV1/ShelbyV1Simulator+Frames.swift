@@ -39,7 +39,7 @@ extension ShelbyV1Simulator {
         }
         guard var frame = world.frames[call.id] else { return Self.notFound }
         var counted: [String] = []
-        if let user = call.user {
+        if let user = call.user, !interval.isEmpty {
             let last = frame.viewedAt[user.id]
             if last.map({ call.now - $0 >= SimulatedTime.dayMilliseconds }) ?? true {
                 frame.viewedAt[user.id] = call.now
@@ -107,12 +107,25 @@ extension ShelbyV1Simulator {
         return nil
     }
 
+    /// Shares a frame with linked services, or by e-mail with the comma-separated `addresses`.
     mutating func share(_ call: Call) -> SimulatedResponse {
         guard let user = call.user else { return Self.unauthorized }
+        let destinations = call.parameters.all("destination[]")
+        let addresses = (call.parameters["addresses"] ?? "").split(separator: ",").map(String.init)
+        if destinations.contains("email"), addresses.isEmpty {
+            return Self.failure(404, "you must provide addresses")
+        }
         guard world.frames[call.id] != nil else { return Self.notFound }
+        let isValid = destinations.allSatisfy {
+            ["twitter", "facebook"].contains($0) && user.services[$0] != nil || $0 == "email"
+        }
+        guard isValid else { return Self.failure(404, "invalid destinations \(destinations)") }
+        if destinations.contains("email") {
+            world.users[user.id]?.addresses += addresses.filter { !user.addresses.contains($0) }
+        }
         core.note(
             .share, call.id, by: user.id, call.parameters["text"] ?? "",
-            detail: call.parameters.all("destination[]").joined(separator: ","), at: call.now)
+            detail: (destinations + addresses).joined(separator: ","), at: call.now)
         return Self.result(world.frame(call.id, call.now))
     }
 

@@ -9,9 +9,10 @@
 /// - A dashboard request without a known token gets HTTP 404 with a body that gives the status as
 ///   401.
 /// - `created_at` is a string for display.
+/// - A rejected login gets the status 404, and some 403 responses have an object as their message.
 /// - A repeated like is counted again and creates another copy.
 /// - An unlike removes the copy, but only from its roll.
-/// - A view is counted once in 24 hours; a completed view is counted every time.
+/// - A view is counted once in 24 hours, and only with a start and an end; a completed view is counted every time.
 /// - Copies share a conversation.
 /// - Joined objects may be null.
 public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
@@ -68,7 +69,7 @@ public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
     }
 
     /// Decodes the parameters and finds the caller.
-    private mutating func call(
+    mutating func call(
         _ request: SimulatedRequest, _ now: Int64, id: String = "", _ allowed: [String] = [],
         required: [String] = []
     ) throws(OutsideTables) -> Call {
@@ -138,7 +139,8 @@ public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
             return try putOnRoll(call(request, now, id: id, ["frame_id", "url", "text"]))
         case ["POST", "frame", "#", "share"]:
             return try share(
-                call(request, now, id: id, ["text"], required: ["destination[]"]))
+                call(
+                    request, now, id: id, ["addresses"], required: ["destination[]", "text"]))
         case ["GET", "video", "#", "conversations"]:
             return try conversations(call(request, now, id: id))
         case ["GET", "conversation", "#"]: return try conversation(call(request, now, id: id))

@@ -24,13 +24,33 @@ extension ShelbyV1World {
             "nickname": .text(user.nickname), "user_image_original": nil,
             "user_image": .text("http://img.example.org/\(user.nickname).jpg"), "user_type": 0,
             "public_roll_id": .text(user.publicRoll), "gt_enabled": true,
-            "authentications": [
+            "authentications": authentications(of: user),
+        ]
+    }
+
+    /// Returns a user as the user's own profile shows it.
+    ///
+    /// Unlike other documents, the profile names the user's roll `personal_roll_id`.
+    func profile(_ id: String, token: String) -> SimulatedJSON {
+        guard let user = users[id] else { return .null }
+        return [
+            "has_shelby_avatar": false, "id": .text(id), "name": .text(user.nickname.capitalized),
+            "nickname": .text(user.nickname), "user_image_original": nil,
+            "user_image": .text("http://img.example.org/\(user.nickname).jpg"), "user_type": 0,
+            "personal_roll_id": .text(user.publicRoll), "primary_email": .text(user.email),
+            "authentications": authentications(of: user), "authentication_token": .text(token),
+            "autocomplete": ["email": .array(user.addresses.map { .text($0) })],
+        ]
+    }
+
+    private func authentications(of user: User) -> SimulatedJSON {
+        .array(
+            user.services.sorted { $0.key > $1.key }.map { service in
                 [
-                    "uid": .text(user.twitterID), "provider": "twitter",
+                    "uid": .text(service.value), "provider": .text(service.key),
                     "nickname": .text(user.nickname),
                 ]
-            ],
-        ]
+            })
     }
 
     func roll(_ id: String?) -> SimulatedJSON {

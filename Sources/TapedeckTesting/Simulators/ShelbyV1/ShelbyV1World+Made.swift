@@ -20,7 +20,7 @@ extension ShelbyV1World {
                 insertUser(
                     name, email: number == 0 ? SimulatorAccount.user : "user\(number)@example.org",
                     password: number == 0 ? SimulatorAccount.password : "password \(number)",
-                    twitterID: "10\(number)", at: joined))
+                    services: ["twitter": "10\(number)", "facebook": "20\(number)"], at: joined))
         }
         let account = made[0]
         tokens = [SimulatorAccount.authToken: account.id]

@@ -2,7 +2,8 @@
 extension ShelbyV1World {
     @discardableResult
     mutating func insertUser(
-        _ nickname: String, email: String, password: String, twitterID: String = "", at now: Int64
+        _ nickname: String, email: String, password: String, services: [String: String] = [:],
+        at now: Int64
     ) -> User {
         let id = makeID(at: now)
         let roll = Roll(
@@ -10,7 +11,7 @@ extension ShelbyV1World {
         rolls[roll.id] = roll
         let user = User(
             id: id, nickname: nickname, email: email, password: password, publicRoll: roll.id,
-            twitterID: twitterID)
+            services: services)
         users[id] = user
         return user
     }

@@ -41,20 +41,23 @@ extension ShelbyV1World {
         public var password: String
         /// The roll of videos that the user shares and likes.
         public var publicRoll: String
-        /// The user's id on Twitter, which can also be used to log in.
-        public var twitterID: String
+        /// The user's ids at the services that are linked to the account; they can also be used to
+        /// log in.
+        public var services: [String: String]
+        /// The e-mail addresses that the user has shared videos with.
+        public var addresses: [String] = []
 
         /// Creates a user.
         public init(
             id: String, nickname: String, email: String, password: String, publicRoll: String,
-            twitterID: String = ""
+            services: [String: String] = [:]
         ) {
             self.id = id
             self.nickname = nickname
             self.email = email
             self.password = password
             self.publicRoll = publicRoll
-            self.twitterID = twitterID
+            self.services = services
         }
     }
 

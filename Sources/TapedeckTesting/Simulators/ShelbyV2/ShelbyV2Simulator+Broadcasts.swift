@@ -47,7 +47,7 @@ extension ShelbyV2Simulator {
         }
         world.broadcasts[index].updatedAt = now
         core.note(.flag, id, by: user.id, "\(field.name)=\(field.value)", at: now)
-        return .json(200, world.broadcasts[index].document(user))
+        return .json(200, world.broadcasts[index].document(user).adding(["err": nil]))
     }
 
     /// Shares a broadcast with one or more destinations.
@@ -72,6 +72,7 @@ extension ShelbyV2Simulator {
         core.note(
             .share, id, by: user.id, parameters["comment"] ?? "",
             detail: destinations.joined(separator: ",") + recipients, at: now)
-        return .json(200, ["broadcast_id": .text(id), "user_id": .text(user.id)])
+        return .json(
+            200, ["broadcast_id": .text(id), "user_id": .text(user.id), "err": nil])
     }
 }
