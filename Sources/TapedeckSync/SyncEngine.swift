@@ -316,7 +316,12 @@ public final class SyncEngine: Sendable {
             task = begin(request)
         }
         ahead = nil
-        stopping.withLock { $0.request = task }
+        // The task may have begun before the engine was stopped, when `stop` did not know it yet.
+        let isStopped = stopping.withLock { state in
+            state.request = task
+            return state.isStopped
+        }
+        if isStopped { task.cancel() }
         defer { stopping.withLock { $0.request = nil } }
         return await withTaskCancellationHandler {
             await task.value

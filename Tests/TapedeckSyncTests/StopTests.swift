@@ -12,9 +12,12 @@ struct StopTests {
     /// A connector that never returns a response: requests end only when they are cancelled.
     private final class SilentConnector: SyncConnector {
         let requests = Atomic(0)
+        /// Called at the beginning of each request.
+        let began = Mutex<(@Sendable () -> Void)?>(nil)
 
         func send(_ request: SyncRequest) async throws(SyncFailure) -> SyncResponse {
             requests.wrappingAdd(1, ordering: .relaxed)
+            began.withLock(\.self)?()
             while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
             throw SyncFailure(.offline, "no response")
         }
@@ -46,6 +49,22 @@ struct StopTests {
         // Nothing was delivered, and the store does not record anything as delivered.
         let settledAt = try StopTests.settledAt(log)
         #expect(settledAt == 0)
+    }
+
+    /// A request that has begun is cancelled even if the engine has not noted it yet.
+    @Test func stoppingAtTheBeginningOfARequestCancelsIt() async throws {
+        let directory = NSTemporaryDirectory() + "tapedeck-stop-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let log = try EventLog.create(directory)
+        defer { log.close() }
+        try StopTests.append(log)
+        for _ in 0..<100 {
+            let connector = SilentConnector()
+            let engine = try SyncEngine(
+                log, upstream: "there", connector, options: .init(failuresMax: 1))
+            connector.began.withLock { $0 = { engine.stop() } }
+            #expect(try await engine.run().failure == nil)
+        }
     }
 
     private static func settledAt(_ log: EventLog) throws -> UInt64 {
