@@ -113,7 +113,7 @@ import Testing
         return (world, device, share(video, to: "twitter"))
     }
 
-    @Test func nullErrorsAreNoErrors() throws {
+    @Test func writesWithANullErrorSucceed() throws {
         let (world, device, share) = try shelbyV2()
         try device.append(share)
         let report = try #require(try device.sync())
