@@ -96,8 +96,7 @@ private final class RemotePrinter: Sendable {
     private let isLive: Bool
     private let lines: LiveLines
     private let meter = ProgressMeter("steps")
-    /// The end of the last announced wait, in milliseconds since 1970.
-    private let announced = Mutex(UInt64(0))
+    private let notice = WaitNotice()
     private let hasAnnouncedPace = Mutex(false)
 
     init(_ remotes: StoreRemotes, _ name: String, isLive: Bool, isJSON: Bool) {
@@ -111,7 +110,12 @@ private final class RemotePrinter: Sendable {
         let (pushed, pulled) = (UInt64(report.pushed), UInt64(report.pulled))
         meter.update("pulled \(pulled), pushed \(pushed)", done: pulled + pushed, total: nil)
         if report.isPaced { announcePace() }
-        guard isLive else { return announce(report.wait) }
+        guard isLive else {
+            if let wait = report.wait {
+                notice.announce(wait.reason, wait.message, until: wait.until)
+            }
+            return
+        }
         if let wait = report.wait {
             lines.say(waitingFor: wait.reason, wait.message, until: wait.until)
         } else if report.isSettled {
@@ -129,25 +133,6 @@ private final class RemotePrinter: Sendable {
         }
         if isNew { StandardOutput.diagnose(text) }
     }
-
-    /// Prints a line on standard error if a sync has to wait so long that a user would notice.
-    private func announce(_ wait: SyncWait?) {
-        guard let wait else { return }
-        let now = UInt64(max(0, Date().timeIntervalSince1970 * 1_000))
-        guard wait.until > now, wait.until - now >= RemotePrinter.noticedMilliseconds else {
-            return
-        }
-        let isNew = announced.withLock { last in
-            defer { last = wait.until }
-            return last != wait.until
-        }
-        guard isNew else { return }
-        let seconds = (wait.until - now + 999) / 1_000
-        StandardOutput.diagnose("waiting \(seconds) s: \(wait.reason): \(wait.message)")
-    }
-
-    /// The shortest wait that is announced.
-    private static let noticedMilliseconds: UInt64 = 2_000
 
     /// Prints a line when nothing is left to do now; the outbox determines whether everything is
     /// delivered.

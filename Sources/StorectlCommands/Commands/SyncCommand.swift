@@ -129,6 +129,7 @@ private final class SyncPrinter: Sendable {
     private let lines: LiveLines
     private let meter = ProgressMeter("events")
     private let token: TokenSource
+    private let notice = WaitNotice()
 
     init(isLive: Bool, isJSON: Bool, _ token: TokenSource) {
         self.isLive = isLive
@@ -144,7 +145,12 @@ private final class SyncPrinter: Sendable {
             meter.update(
                 "pulling", done: progress.pulled, total: progress.pulled + progress.toPull)
         }
-        guard isLive else { return }
+        guard isLive else {
+            if let wait = progress.wait {
+                notice.announce(wait.reason, wait.message, until: wait.until)
+            }
+            return
+        }
         if progress.isSettled {
             lines.say(
                 "up to date: pushed \(progress.pushed), pulled \(progress.pulled)",
