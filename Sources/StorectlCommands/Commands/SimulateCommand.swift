@@ -38,6 +38,12 @@ struct SimulateCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "The number of entries on the dashboard of shelby's API v1 (default: 60).",
+            valueName: "n"))
+    var rows: Int?
+
+    @Option(
+        help: ArgumentHelp(
             "Record requests in this file, and replay them at startup to resume.",
             valueName: "path"), completion: .file())
     var journal: String?
@@ -47,6 +53,9 @@ struct SimulateCommand: AsyncParsableCommand {
 
     func validate() throws {
         if !(0...65_535).contains(port) { throw ValidationError("--port must be 0 to 65535") }
+        if let rows, system != SimulatedSystem.shelby.rawValue || !(0...100_000).contains(rows) {
+            throw ValidationError("--rows must be 0 to 100000, and only shelby has it")
+        }
         if SimulatedSystem(rawValue: system) == nil {
             let names = SimulatedSystem.allCases.map(\.rawValue).joined(separator: ", ")
             throw ValidationError(
@@ -58,7 +67,7 @@ struct SimulateCommand: AsyncParsableCommand {
         guard let system = SimulatedSystem(rawValue: system) else { return }
         var beginning = SimulatorJournal.Beginning(
             system: system.rawValue, seed: seed ?? SeededGenerator.fromEnvironment().seed,
-            isAdverse: adversary, time: SimulatorServer.Configuration.systemTime())
+            isAdverse: adversary, time: SimulatorServer.Configuration.systemTime(), rows: rows)
         let journal = try journal.map { try SimulatorJournal($0, beginning: beginning) }
         if let journal {
             try checkGoesOn(from: journal.beginning)
@@ -70,7 +79,7 @@ struct SimulateCommand: AsyncParsableCommand {
         logger.logLevel = .warning
         let server = SimulatorServer(
             system.simulator(
-                seed: seed, at: beginning.time,
+                seed: seed, at: beginning.time, rows: beginning.rows,
                 adversary: beginning.isAdverse ? .harsh : .none),
             journal: journal,
             configuration: .init(port: port, logger: logger) { url in
@@ -85,9 +94,11 @@ struct SimulateCommand: AsyncParsableCommand {
     /// Throws `CommandError` if the journal was started with other arguments.
     private func checkGoesOn(from beginning: SimulatorJournal.Beginning) throws {
         guard beginning.system == system, seed ?? beginning.seed == beginning.seed,
-            beginning.isAdverse || !adversary
+            beginning.isAdverse || !adversary, rows == nil || rows == beginning.rows
         else {
-            let adverse = beginning.isAdverse ? " --adversary" : ""
+            let adverse =
+                (beginning.isAdverse ? " --adversary" : "")
+                + (beginning.rows.map { " --rows \($0)" } ?? "")
             throw CommandError(
                 .usage,
                 "the journal was started with simulate \(beginning.system)"
@@ -105,10 +116,13 @@ private enum SimulatedSystem: String, CaseIterable {
     case birdtube
 
     func simulator(
-        seed: UInt64, at now: Int64, adversary: SimulatorAdversary
+        seed: UInt64, at now: Int64, rows: Int?, adversary: SimulatorAdversary
     ) -> any RemoteSimulator {
         switch self {
-        case .shelby: ShelbySimulator(seed: seed, at: now, adversary: adversary)
+        case .shelby:
+            ShelbySimulator(
+                seed: seed, at: now, entries: rows ?? ShelbyV1World.madeEntries,
+                adversary: adversary)
         case .tvmaze: TVmazeSimulator(seed: seed, at: now, adversary: adversary)
         case .whale: WhaleSimulator(seed: seed, at: now, adversary: adversary)
         case .birdtube: BirdTubeSimulator(seed: seed, at: now, adversary: adversary)

@@ -28,13 +28,18 @@ package final class SimulatorJournal: Sendable {
         package var isAdverse: Bool
         /// The start time, in milliseconds since 1970.
         package var time: Int64
+        /// The number of entries on the sample account's dashboard; nil for the default.
+        package var rows: Int?
 
         /// Creates initial parameters.
-        package init(system: String, seed: UInt64, isAdverse: Bool, time: Int64) {
+        package init(
+            system: String, seed: UInt64, isAdverse: Bool, time: Int64, rows: Int? = nil
+        ) {
             self.system = system
             self.seed = seed
             self.isAdverse = isAdverse
             self.time = time
+            self.rows = rows
         }
     }
 

@@ -9,10 +9,14 @@ public struct ShelbySimulator: RemoteSimulator {
     /// Whether v1 handled each write; the writes are in order.
     private var order: [Bool] = []
 
-    /// Creates both systems with worlds generated as of `now`.
-    public init(seed: UInt64, at now: Int64, adversary: SimulatorAdversary = .none) {
+    /// Creates both systems with worlds generated as of `now`; the dashboard of v1 has `count`
+    /// entries.
+    public init(
+        seed: UInt64, at now: Int64, entries count: Int = ShelbyV1World.madeEntries,
+        adversary: SimulatorAdversary = .none
+    ) {
         v2 = ShelbyV2Simulator(seed: seed, at: now, adversary: adversary)
-        v1 = ShelbyV1Simulator(seed: seed, at: now, adversary: adversary)
+        v1 = ShelbyV1Simulator(seed: seed, at: now, entries: count, adversary: adversary)
     }
 
     /// The requests that the API descriptions of both systems do not cover.

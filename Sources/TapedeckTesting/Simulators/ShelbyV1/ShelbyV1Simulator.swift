@@ -32,9 +32,15 @@ public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
         core = SimulatorCore(seed: seed, adversary: adversary)
     }
 
-    /// Creates a system with a world generated as of `now`.
-    public init(seed: UInt64, at now: Int64, adversary: SimulatorAdversary = .none) {
-        self.init(world: ShelbyV1World(seed: seed, at: now), seed: seed, adversary: adversary)
+    /// Creates a system with a world generated as of `now`, with `count` entries on the account's
+    /// dashboard.
+    public init(
+        seed: UInt64, at now: Int64, entries count: Int = ShelbyV1World.madeEntries,
+        adversary: SimulatorAdversary = .none
+    ) {
+        self.init(
+            world: ShelbyV1World(seed: seed, at: now, entries: count), seed: seed,
+            adversary: adversary)
     }
 
     /// The requests that the system's API description does not cover.

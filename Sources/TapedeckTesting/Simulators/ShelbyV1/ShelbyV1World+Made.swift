@@ -1,15 +1,15 @@
 extension ShelbyV1World {
-    /// The number of entries on the account's dashboard in a generated world.
+    /// The default number of entries on the account's dashboard in a generated world.
     public static let madeEntries = 60
 
     /// Generates a world as of `now`.
     ///
     /// The world has four users, the first of whom is `SimulatorAccount`. The first user's
-    /// dashboard has 60 entries, for frames that the other users have shared on their rolls.
+    /// dashboard has `count` entries, for frames that the other users have shared on their rolls.
     ///
     /// As in the real system, some joined objects are missing: some notices have no frame, and some
     /// frames have no creator, roll, video or conversation.
-    public init(seed: UInt64, at now: Int64) {
+    public init(seed: UInt64, at now: Int64, entries count: Int = madeEntries) {
         var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x61))
         self.init()
         let joined = now - 90 * SimulatedTime.dayMilliseconds
@@ -27,8 +27,8 @@ extension ShelbyV1World {
         for user in made.dropFirst() { rolls[user.publicRoll]?.followers.insert(account.id) }
         featured = made.dropFirst().prefix(2).map(\.publicRoll)
         var time = now - 12 * SimulatedTime.dayMilliseconds
-        let step = UInt64(24 * SimulatedTime.dayMilliseconds / Int64(Self.madeEntries))
-        for number in 0..<Self.madeEntries {
+        let step = UInt64(24 * SimulatedTime.dayMilliseconds / Int64(max(1, count)))
+        for number in 0..<count {
             time = min(now, time + 1 + Int64(random.below(step)))
             let frame = share(by: made[1 + random.below(3)], at: time, &random)
             var entry = Entry(id: makeID(at: time), user: account.id, frame: frame.id)
