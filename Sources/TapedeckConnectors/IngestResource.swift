@@ -174,10 +174,19 @@ struct IngestContext: Sendable {
     /// The time of the response, in Unix milliseconds.
     var observedAt: Int64?
 
+    /// Returns what follows from a sighting alone: videos with malformed ids cannot be played.
+    static func findings(of proposal: ProposedEvent) throws -> [ProposedEvent] {
+        try proposal.tags.filter { $0.kind == "video" }.compactMap {
+            try ProposedEvent.malformedVideo(VideoKey(tag: $0))
+        }
+    }
+
     /// Proposes a sighting; if it exceeds a limit, records a refusal at `path`.
     func propose(_ sighting: some Observation, at path: String, in result: inout IngestResult) {
         do {
-            result.add(try ProposedEvent(sighting: sighting, observedAt: observedAt))
+            let proposal = try ProposedEvent(sighting: sighting, observedAt: observedAt)
+            result.add(proposal)
+            try IngestContext.findings(of: proposal).forEach { result.add($0) }
         } catch let error as ModelError {
             result.refuse(IngestRefusal(path, error))
         } catch {

@@ -58,9 +58,13 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
             trimmed.utf8[..<colon].allSatisfy(VideoKey.isProviderByte),
             !trimmed[trimmed.utf8.index(after: colon)...].hasPrefix("//")
         {
-            try self.init(
-                provider: String(trimmed[..<colon]),
-                id: String(trimmed[trimmed.utf8.index(after: colon)...]))
+            let provider = String(trimmed[..<colon])
+            let id = trimmed[trimmed.utf8.index(after: colon)...]
+            // `youtube:watch?v=ID` names a video, but not by its id.
+            guard provider.lowercased() != "youtube" || !id.contains(where: VideoKey.endsID) else {
+                throw VideoKey.unknown("\"\(id.prefix(40))\" is not a valid youtube id")
+            }
+            try self.init(provider: provider, id: String(id))
             return
         }
         guard let key = VideoURL(trimmed)?.videoKey() else {
@@ -71,27 +75,53 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
 
     /// Creates a key from a provider's name and the provider's id for the video.
     ///
-    /// On YouTube, an id may contain letters, digits, `_` and `-`; on Vimeo, it is a number without
-    /// leading zeros; elsewhere, it may contain any visible ASCII characters. The id is not
-    /// validated further. Throws `ModelError` with `.invalidVideo`.
+    /// Remotes list videos under ids that their providers cannot have given. Such a video has a key
+    /// too, but `isWellFormed` is false and it cannot be played. On YouTube, an id ends before `&`,
+    /// `?` or `#`; elsewhere, bytes that are not visible ASCII characters are percent-encoded.
+    /// Throws `ModelError` with `.invalidVideo` if the id is empty or too long, or the provider is
+    /// invalid.
     public init(provider: String, id: String) throws(ModelError) {
         let provider = provider.lowercased()
+        let id = VideoKey.encoded(
+            provider == "youtube" ? id.prefix { !VideoKey.endsID($0) } : id[...])
         guard (1...VideoKey.providerBytesMax).contains(provider.utf8.count),
             provider.utf8.allSatisfy(VideoKey.isProviderByte),
             !VideoKey.schemes.contains(provider)
         else { throw VideoKey.unknown("\"\(provider.prefix(40))\" is not a provider") }
-        let isKnown =
-            switch provider {
-            case "youtube": id.utf8.allSatisfy(VideoKey.isYouTubeByte)
-            case "vimeo":
-                id.utf8.allSatisfy { (0x30...0x39).contains($0) }
-                    && id.utf8.first != UInt8(ascii: "0")
-            default: id.utf8.allSatisfy { (0x21...0x7E).contains($0) }
-            }
-        guard isKnown, (1...VideoKey.idBytesMax).contains(id.utf8.count) else {
+        guard (1...VideoKey.idBytesMax).contains(id.utf8.count) else {
             throw VideoKey.unknown("\"\(id.prefix(40))\" is not a valid \(provider) id")
         }
         self.init(uncheckedProvider: provider, id: id)
+    }
+
+    /// Whether the provider can have given the id: on YouTube, letters, digits, `_` and `-`; on
+    /// Vimeo, a number without leading zeros; elsewhere, anything.
+    public var isWellFormed: Bool {
+        switch provider {
+        case "youtube": id.utf8.allSatisfy(VideoKey.isYouTubeByte)
+        case "vimeo":
+            id.utf8.allSatisfy { (0x30...0x39).contains($0) } && id.utf8.first != UInt8(ascii: "0")
+        default: true
+        }
+    }
+
+    private static func endsID(_ character: Character) -> Bool { "&?#".contains(character) }
+
+    /// Returns an id with every byte percent-encoded that is not a visible ASCII character; a
+    /// leading `//` is encoded too, because a key must not look like a URL.
+    private static func encoded(_ id: Substring) -> String {
+        func isPlain(_ byte: UInt8) -> Bool { (0x21...0x7E).contains(byte) }
+        if id.utf8.allSatisfy(isPlain), !id.hasPrefix("//") { return String(id) }
+        let digits = Array("0123456789ABCDEF")
+        var text = ""
+        for (index, byte) in id.utf8.enumerated() {
+            if isPlain(byte), !(index == 0 && id.hasPrefix("//")) {
+                text.append(Character(UnicodeScalar(byte)))
+            } else {
+                text += "%\(digits[Int(byte >> 4)])\(digits[Int(byte & 15)])"
+            }
+        }
+        return text
     }
 
     /// Creates a key that was checked when it was recorded.

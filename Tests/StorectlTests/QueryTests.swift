@@ -23,7 +23,26 @@ import Testing
         #expect(found == texts)
     }
 
-    @Test func newsByTheRuleOf2012ExcludesUnplayableVideos() throws {
+    @Test func newsBeginWhereThisDeviceHasSeenThem() throws {
+        let storectl = try Storectl.empty()
+        func share(_ broadcast: String) throws {
+            try storectl.succeed(
+                "append", "BroadcastReceived",
+                #"{"broadcast":"\#(broadcast)","video":"youtube:\#(broadcast)"}"#)
+        }
+        func news(_ more: String...) throws -> Double? {
+            try storectl.run(["query", "news", "--json"] + more).document["newVideos"]?.number
+        }
+        try share("b1")
+        #expect(try news() == 1)
+        #expect(try news("--seen") == 1)
+        #expect(try news() == 0)
+        try share("b2")
+        #expect(try news() == 1)
+        #expect(try news("--since", "0") == 2)
+    }
+
+    @Test func newsByTheRuleOf2012CountsOnlyPlayableVideos() throws {
         let storectl = try Storectl.empty()
         func news(_ more: String...) throws -> String {
             try storectl.run(["query", "news", "--since", "0"] + more).stdout
@@ -33,6 +52,12 @@ import Testing
             try storectl.succeed(
                 "append", "BroadcastReceived",
                 #"{"broadcast":"\#(broadcast)","video":"\#(video)"}"#)
+        }
+        // The 2012 app asked YouTube first.
+        #expect(try news("--rule", "2012") == "news\tnone")
+        for video in ["youtube:a", "youtube:b"] {
+            try storectl.succeed(
+                "append", "PlayabilityChecked", #"{"video":"\#(video)","outcome":"playable"}"#)
         }
         #expect(try news("--rule", "2012") == "news\t2 new videos")
         try storectl.succeed(

@@ -91,7 +91,7 @@ struct BadElement: CustomTestStringConvertible {
             "$[0].video_provider_name", .invalidPayload),
         BadElement(
             "shelby/broadcasts",
-            #"[{"_id":"1","video_provider_name":"youtube","video_id_at_provider":"a b"}]"#,
+            #"[{"_id":"1","video_provider_name":"youtube","video_id_at_provider":"&t=1"}]"#,
             "$[0].video_id_at_provider", .invalidVideo),
         BadElement(
             "shelby/broadcasts",
@@ -110,7 +110,7 @@ struct BadElement: CustomTestStringConvertible {
         BadElement(
             "birdtube/videos", videos("{}"), "$.video_list[1].video_id", .invalidPayload, kept: 1),
         BadElement(
-            "birdtube/videos", videos(#"{"video_id":"a/b"}"#), "$.video_list[1].video_id",
+            "birdtube/videos", videos(##"{"video_id":"#"}"##), "$.video_list[1].video_id",
             .invalidVideo, kept: 1),
         BadElement(
             "birdtube/videos", videos(#"{"video_id":"b","viewer":-1}"#), "$.video_list[1].viewer",

@@ -118,7 +118,7 @@ private func cases(_ key: String?, _ texts: [String]) -> [KeyCase] {
         nil,
         [
             "", " ", "\n", ":", "youtube:", "youtube: ", ":\(id)", "youtube", id, "youtube:a b",
-            "youtube:a/b", "youtube:<script>", "vimeo:abc", "vimeo:012", "vimeo:", "http:\(id)",
+            "vimeo:", "http:\(id)", "youtube:watch?v=\(id)", "youtube:\(id)&feature=share",
             "javascript:alert(1)", "data:text/html,x", "https://", "https:///watch?v=\(id)",
             "https://www.youtube.com/", "https://www.youtube.com/watch",
             "https://www.youtube.com/watch?v=", "https://www.youtube.com/watch?v=short",
@@ -147,6 +147,26 @@ private func cases(_ key: String?, _ texts: [String]) -> [KeyCase] {
     @Test(arguments: youTube + vimeo + dailymotion + others)
     func allFormsOfAVideoHaveTheSameKey(_ form: KeyCase) throws {
         #expect(try VideoKey(form.text).text == form.key)
+    }
+
+    /// Remotes list videos under ids that their providers cannot have given.
+    @Test(arguments: [
+        ("youtube", "a/b", "youtube:a/b"), ("youtube", "<script>", "youtube:<script>"),
+        ("youtube", "a b", "youtube:a%20b"), ("vimeo", "abc", "vimeo:abc"),
+        ("vimeo", "012", "vimeo:012"), ("vimeo", "//é", "vimeo:%2F/%C3%A9"),
+    ])
+    func malformedIDsHaveKeys(_ provider: String, _ id: String, _ text: String) throws {
+        let key = try VideoKey(provider: provider, id: id)
+        #expect(key.text == text && !key.isWellFormed)
+        #expect(try VideoKey(text) == key)
+        #expect(try Tag(key.tag.text) == key.tag)
+    }
+
+    @Test(arguments: ["&feature=share", "?t=4", "#t=1m"])
+    func idsOnYouTubeEndBeforeParameters(_ rest: String) throws {
+        let key = try VideoKey(provider: "YouTube", id: id + rest)
+        #expect(key.text == "youtube:\(id)" && key.isWellFormed)
+        #expect(throws: ModelError.self) { try VideoKey(provider: "youtube", id: rest) }
     }
 
     @Test(arguments: refused)

@@ -5,20 +5,24 @@ internal import Tapedeck
 struct QueryNewsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "news",
-        abstract: "Count new videos and comments since a log position.",
+        abstract: "Count the videos and comments that are new since you last looked.",
         discussion: """
-            Each report contains the position to pass to --since next time. With --rule 2012, \
-            unplayable videos are not counted.
+            Without --since, counts from the position at which --seen was last used on this \
+            device. With --rule 2012, only videos that are known to be playable are counted.
 
             EXAMPLE:
-              storectl query news --since 0
+              storectl query news
+              storectl query news --seen
               storectl query news --since 1200 --rule 2012 --newest 300 --json
             """)
 
     @Option(
         help: ArgumentHelp(
-            "The log position at your last check; 0 for everything.", valueName: "position"))
-    var since: UInt64
+            "Count from this log position instead; 0 for everything.", valueName: "position"))
+    var since: UInt64?
+
+    @Flag(help: "Mark the news as seen on this device.")
+    var seen = false
 
     @Option(help: "The counting rule: count every share, or use the 2012 app's rule.")
     var rule = RuleArgument.default
@@ -38,19 +42,33 @@ struct QueryNewsCommand: ParsableCommand {
         var wanted: [any Projection] = [projections.videos]
         if is2012 { wanted.append(projections.playability) }
         let news = try options.withStore(projections) { store in
-            try store.projections.read(wanted.map(\.name)) { views in
+            let news = try store.projections.read(wanted.map(\.name)) { views in
                 let queries = VideoQueries(views, projections: projections)
+                let mark = try since.map(LogPosition.init) ?? NewsMark.read(in: store.log)
                 return try queries.news(
-                    since: LogPosition(rawValue: since), in: store.log,
+                    since: mark, in: store.log,
                     rule: is2012 ? .of2012 : .everyShare, newest: newest
                 ) { video in
-                    guard is2012 else { return true }
-                    return try queries.playability(of: video.text, at: time).state != .unplayable
+                    try !is2012 || queries.isPlayable(video, at: time)
                 }
             }
+            if seen { try NewsMark.set(LogPosition(rawValue: news.head), in: store.log) }
+            return news
         }
         try options.print(JSON(encoding: news)) { text in
             text.fields([("news", news.text ?? "none"), ("head", String(news.head))])
+        }
+    }
+}
+
+extension VideoQueries {
+    /// Returns whether a video is known to be playable, by a check or by the rule of the 2012 app.
+    fileprivate func isPlayable(_ video: VideoKey, at now: UTCTime) throws -> Bool {
+        switch try playability(of: video.text, at: now).state {
+        case .playable: true
+        case .unplayable: false
+        case .unknown, .failed:
+            ProviderRule.shelby2012.judge(video) == .finding(.playable)
         }
     }
 }

@@ -331,8 +331,8 @@ struct ShelbyV1Reading {
 
     private mutating func propose(_ sighting: some Observation, at path: String) {
         do {
-            content.sightings.append(
-                try ProposedEvent(sighting: sighting, observedAt: observedAt))
+            let proposal = try ProposedEvent(sighting: sighting, observedAt: observedAt)
+            content.sightings += [proposal] + (try IngestContext.findings(of: proposal))
         } catch let error as ModelError {
             refuse(IngestRefusal(path, error))
         } catch {

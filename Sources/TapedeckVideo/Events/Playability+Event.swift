@@ -1,5 +1,25 @@
 public import TapedeckModel
 
+extension ProposedEvent {
+    /// Creates a proposal for the finding that a video listed by a remote cannot be played, because
+    /// its provider cannot have given its id; nil if the id is well-formed.
+    ///
+    /// The finding is recorded once.
+    package static func malformedVideo(_ video: VideoKey) throws -> ProposedEvent? {
+        if video.isWellFormed { return nil }
+        let finding = PlayabilityChecked.with {
+            $0.video = video.text
+            $0.outcome = PlayabilityOutcome.unplayable.rawValue
+            $0.reason = ProviderRule.malformed
+        }
+        var proposal = try ProposedEvent(finding)
+        proposal.fact = ObservedFact(
+            entity: "\(video.tag)/form", content: try finding.payload(), version: 0,
+            observedAt: nil)
+        return proposal
+    }
+}
+
 extension PlayabilityChecked: VideoEvent {
     /// The event type `PlayabilityChecked`.
     public static let eventType: EventType = "PlayabilityChecked"

@@ -23,16 +23,28 @@ public enum ProviderRule: String, Sendable, CaseIterable {
     /// Judges a video.
     public func judge(_ video: VideoKey) -> Judgement {
         switch (self, video.provider) {
+        case (_, "youtube"), (_, "vimeo"):
+            video.isWellFormed
+                ? judgeWellFormed(video) : .finding(.unplayable(reason: ProviderRule.malformed))
+        default: judgeWellFormed(video)
+        }
+    }
+
+    /// The reason why a video with an id that its provider cannot have given is unplayable.
+    static let malformed = "malformed-id"
+
+    private func judgeWellFormed(_ video: VideoKey) -> Judgement {
+        switch (self, video.provider) {
         case (.shelby2012, "youtube"): .ask
         case (.shelby2012, "vimeo"):
             // The 2012 app played only videos whose ids are 32-bit integers in their usual decimal
             // form.
             Int32(video.id).map(String.init) == video.id
-                ? .finding(.playable) : .finding(.unplayable(reason: "malformed-id"))
+                ? .finding(.playable) : .finding(.unplayable(reason: ProviderRule.malformed))
         case (.shelby2013, "youtube"), (.shelby2013, "dailymotion"): .finding(.playable)
         case (.shelby2013, "vimeo"):
             video.id.utf8.count >= ProviderRule.vimeoIDCountMin
-                ? .finding(.playable) : .finding(.unplayable(reason: "malformed-id"))
+                ? .finding(.playable) : .finding(.unplayable(reason: ProviderRule.malformed))
         default: .finding(.unplayable(reason: "unsupported-provider"))
         }
     }

@@ -3,6 +3,7 @@ import TapedeckConnectors
 import TapedeckModel
 import TapedeckSync
 import TapedeckTesting
+import TapedeckVideo
 import TestSupport
 import Testing
 
@@ -98,6 +99,26 @@ import Testing
         try device.sync()
         #expect(try rig.effects(.share).count == 1)
         #expect(try device.outbox().isEmpty)
+    }
+
+    /// A video that its provider cannot have is recorded as unplayable, and does not make every sync
+    /// report a row that it could not read.
+    @Test func aMalformedIDIsUnplayable() throws {
+        try rig.change { world in
+            let ids = world.videos.keys.sorted()
+            world.videos[ids[0]]?.provider = "vimeo"
+            world.videos[ids[0]]?.providerID = "abc"
+            world.videos[ids[1]]?.providerID += "&feature=share"
+        }
+        let device = try rig.device()
+        let report = try #require(try device.sync())
+        #expect(report.unreadable.isEmpty)
+        let now = UTCTime(milliseconds: Int64(rig.world.clock.milliseconds))
+        let page = try device.query { try $0.playability(.unplayable, at: now) }
+        #expect(page.videos.map(\.video) == ["vimeo:abc"])
+        #expect(page.videos.map(\.reason) == ["malformed-id"])
+        try device.sync(refreshesAll: true)
+        #expect(try device.recorded(PlayabilityChecked.self).count == 1)
     }
 
     // MARK: - v2
