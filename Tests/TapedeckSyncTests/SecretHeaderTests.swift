@@ -83,6 +83,13 @@ struct SecretHeaderTests {
         #expect(failure.hint == "not [secret]")
     }
 
+    /// The replacement of one secret may contain another secret.
+    @Test func shortSecretsAreReplacedOnce() {
+        let login = RemoteLogin(secrets: RemoteSecrets(token: "tok", tokenSecret: "sec"))
+        let failure = login.redacting(SyncFailure(.unauthorized, "invalid token: tok, sec"))
+        #expect(failure.message == "invalid [secret]en: [secret], [secret]")
+    }
+
     /// Error messages from other libraries may contain any values, so they are never passed on.
     @Test func foreignErrorsAreReportedByType() throws {
         struct Foreign: Error { let token = SecretHeaderTests.mark }

@@ -97,7 +97,9 @@ package struct ShelbyV1Connector: Connector {
             guard [.notFound, .remoteError].contains(error.code), Self.isOwnAnswer(answer) else {
                 throw error
             }
-            throw SyncFailure(.unauthorized, error.message, hint: "run storectl login NAME")
+            throw SyncFailure(
+                .unauthorized, error.message,
+                hint: "run storectl login NAME with the right password or token")
         }
         let user = try element(result)
         guard let id = text(user, "id"), let token = text(user, "authentication_token"),

@@ -139,14 +139,19 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
         return values.compactMap { $0 }.flatMap { value in
             [value, RemoteRequest.segment(value)].filter { !$0.isEmpty }
         }.sorted { $0.utf8.count > $1.utf8.count }.reduce(text, RemoteLogin.redacting)
+            .replacing(RemoteLogin.redacted, with: "[secret]")
     }
+
+    /// Stands for a secret until all secrets are removed, because "[secret]" may contain a short
+    /// secret itself.
+    private static let redacted = "\0"
 
     private static func redacting(_ text: String, _ secret: String) -> String {
         let start = secret.prefix(recognizedCount)
         var (redacted, rest) = ("", text[...])
         while let found = rest.firstRange(of: start) {
             let common = zip(rest[found.lowerBound...], secret).prefix { $0 == $1 }.count
-            redacted += rest[..<found.lowerBound] + "[secret]"
+            redacted += rest[..<found.lowerBound] + RemoteLogin.redacted
             rest = rest[found.lowerBound...].dropFirst(common)
         }
         return redacted + rest
