@@ -223,6 +223,7 @@ public struct StoreRemotes: Sendable {
     ) async throws -> String {
         let (remote, connector) = try await offThread {
             try self.checkLogin(at: name)
+            if let failure = try NetworkState.current(in: log).failure { throw SyncError(failure) }
             let found = try self.connector(of: name)
             // Without this check, the remote would create an account that this store then rejects.
             if purpose.isNew,

@@ -6,6 +6,7 @@ extension EventLog {
     /// Deletes a store's files, including its logins and blobs, and its directory if it is then
     /// empty.
     ///
+    /// The files of an interrupted `restore` or `create` are deleted too, even if there is no store.
     /// Other files in the directory stay. The store ceases to exist atomically. If the deletion of
     /// the remaining files is interrupted, the next `erase`, `create` or `restore` in this
     /// directory completes it.
@@ -16,7 +17,7 @@ extension EventLog {
     public static func erase(_ directory: String) throws(LogError) {
         let place = StoreDirectory(directory)
         func check() throws(LogError) {
-            guard place.exists || place.isErasing else {
+            guard place.exists || place.isErasing || place.hasParts else {
                 throw LogError(
                     .noStore, "there is no store in \(directory)", hint: "check the path")
             }
@@ -42,6 +43,9 @@ extension EventLog {
 }
 
 extension StoreDirectory {
+    /// Whether the directory contains files of an interrupted `restore` or `create`.
+    fileprivate var hasParts: Bool { (try? names().contains(where: Self.isPart)) ?? false }
+
     /// Deletes the store's files except the opening lock, or completes an interrupted deletion.
     ///
     /// The caller holds the opening lock exclusively and has sole use of the store.

@@ -38,6 +38,9 @@ public struct SyncReport: Sendable {
 
     /// The reason why the sync ended early; nil if everything was delivered.
     public var failure: SyncError?
+    /// The time from which the server accepts requests again, in milliseconds since 1970, if the
+    /// sync ended because the server asked for a long wait.
+    public var until: UInt64?
 
     /// The maximum number of pending events in a report.
     public static let waitingMax = 1_000

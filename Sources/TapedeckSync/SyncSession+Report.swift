@@ -35,6 +35,7 @@ extension SyncSession {
     func finalReport(_ failure: SyncFailure?) throws(LogError) -> SyncReport {
         var report = report
         report.failure = failure.map(SyncError.init)
+        report.until = state.refusedUntil
         for (origin, from, count) in try lacking() {
             let parked = state.parked[origin]
             guard parked != nil || failure != nil else { continue }

@@ -58,7 +58,14 @@ package struct SyncSession {
 
     // MARK: - Inputs
 
-    package mutating func begin() throws(LogError) -> Step { try handle(.begin) }
+    package mutating func begin() throws(LogError) -> Step {
+        // A wait that the server has asked for applies to later syncs too.
+        if let wait = upstream.wait, wait.isAsked, wait.until > now() {
+            return try handle(.asked(wait))
+        }
+        return try handle(.begin)
+    }
+
     package mutating func woken() throws(LogError) -> Step { try handle(.woken) }
     package mutating func localChanged() throws(LogError) -> Step { try handle(.localChanged) }
     package mutating func stop() throws(LogError) -> Step { try handle(.stop) }
@@ -146,7 +153,10 @@ package struct SyncSession {
                 return .listen
             case .end(let failure):
                 if let failure {
-                    try note(SyncWait(reason: failure.code, message: failure.message, until: 0))
+                    try note(
+                        SyncWait(
+                            reason: failure.code, message: failure.message,
+                            until: state.refusedUntil ?? 0, isAsked: state.refusedUntil != nil))
                 } else {
                     try settle()
                 }

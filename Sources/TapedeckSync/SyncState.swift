@@ -110,6 +110,8 @@ package struct SyncState: Sendable {
         case localChanged
         /// The server has announced new entries.
         case serverChanged(head: UInt64)
+        /// An earlier sync was asked to wait until a time that has not come yet.
+        case asked(SyncWait)
         /// A wait has ended, or a retry was requested.
         case woken
         case stop
@@ -162,6 +164,9 @@ package struct SyncState: Sendable {
     /// limited in case the server keeps reporting differences.
     private var heals = 0
     private var pullsNext = false
+    /// The time from which the server accepts requests again, in milliseconds since 1970, if the
+    /// sync ended because the server asked for a long wait.
+    package private(set) var refusedUntil: UInt64?
     /// Whether the server has responded to a pull from our cursor since the handshake.
     ///
     /// A restored server may have reached the same head again with different entries.
@@ -189,6 +194,7 @@ package struct SyncState: Sendable {
             case .ready, .waiting, .settled: return offline(local, now) ?? shake()
             default: return .none
             }
+        case .asked(let wait): return rest(wait, now)
         case .localChanged:
             return phase == .settled ? next(local, now, &random) : .none
         case .serverChanged(let head):
@@ -546,10 +552,20 @@ extension SyncState {
         // large, the size of the body was changed in transit, so a retry may succeed.
         let mayPass = failure.isTransient || failure.code == .tooLarge && phase != .pushing
         guard !isOver, mayPass || options.isLive else { return end(failure) }
-        let waiting = SyncWait(
-            reason: failure.code, message: failure.message, until: now + wait)
-        phase = .waiting(waiting)
-        return .wait(waiting)
+        return rest(
+            SyncWait(
+                reason: failure.code, message: failure.message, until: now + wait,
+                isAsked: failure.retryAfter != nil), now)
+    }
+
+    /// Waits; a sync that is not live ends instead if the server has asked for a long wait.
+    private mutating func rest(_ wait: SyncWait, _ now: UInt64) -> Action {
+        guard options.isLive || !wait.isAsked || wait.until <= now + options.waitMax else {
+            refusedUntil = wait.until
+            return end(SyncFailure(wait.reason, wait.message))
+        }
+        phase = .waiting(wait)
+        return .wait(wait)
     }
 
     /// The minimum value of `pushBytes`; an event larger than the limit is sent alone.

@@ -101,7 +101,7 @@ package struct Upstream: Hashable, Sendable {
             bytes.appendBigEndian(lineage.high)
             bytes.appendBigEndian(lineage.low)
         }
-        bytes.append(wait == nil ? 0 : 1)
+        bytes.append(wait.map { $0.isAsked ? 2 : 1 } ?? 0)
         if let wait {
             bytes.appendPrefixed(wait.reason.rawValue)
             bytes.appendPrefixed(wait.message)
@@ -165,11 +165,13 @@ package struct Upstream: Hashable, Sendable {
         guard let hasWait = reader.littleEndian(UInt8.self) else { return false }
         seedPlace = hasSeed == 1 ? Array(place) : nil
         (seedRound, contactedAt, settledAt) = (round, contacted, settled)
-        if hasWait == 1 {
+        if hasWait > 0 {
             guard let reason = reader.prefixedString(), let message = reader.prefixedString(),
                 let until = reader.littleEndian(UInt64.self)
             else { return false }
-            wait = SyncWait(reason: ErrorCode(rawValue: reason), message: message, until: until)
+            wait = SyncWait(
+                reason: ErrorCode(rawValue: reason), message: message, until: until,
+                isAsked: hasWait == 2)
         }
         return reader.isAtEnd
     }

@@ -184,5 +184,10 @@ import Testing
         #expect(text.filter { $0 == "\n" }.count == 1)
         let json = try storectl.succeed("query", "comments", "youtube:x", "--json")
         #expect(try json.document["comments"]?[0]?["text"]?.text == "\u{1B}[2J\u{202E}evil\nline")
+        for asked in [["log", "--json"], ["show", "1", "--json"]] {
+            let shown = try storectl.run(asked)
+            #expect(!shown.stdout.unicodeScalars.contains { $0.value == 0x202E }, "\(asked)")
+            #expect(shown.stdout.contains("\\u202eevil"), "\(asked)")
+        }
     }
 }

@@ -116,6 +116,14 @@ import Testing
         try store.checkFails(
             "remote", "remove", "home", code: "usage", exit: 64, says: "not a terminal")
         try store.checkFails("login", "home", code: "usage", exit: 64, says: "neither --user")
+        try store.succeed("network", "offline")
+        try Data("token\nsecret\n".utf8).write(
+            to: URL(fileURLWithPath: store.directory.file("login")))
+        try store.checkFails(
+            "login", "home", "--token-file", store.directory.file("login"), code: "offline",
+            exit: 7,
+            says: "set to offline")
+        try store.succeed("network", "online")
         try store.checkFails(
             "login", "home", "--user", "ada", code: "usage", exit: 64, says: "no password")
         try store.checkFails("outbox", "retry", "1", code: "notFound", exit: 4)

@@ -275,6 +275,18 @@ import Testing
         }
     }
 
+    /// Otherwise, the events of the backup would stay on disk after an erasure.
+    @Test func erasingDeletesAnInterruptedRestore() throws {
+        let directory = try TemporaryDirectory()
+        let place = StoreDirectory(directory.file("store"))
+        _ = try place.create()
+        try EventLog.create(place.path + "/store.0123456789abcdef.tapedeck-part").close()
+        try EventLog.erase(place.path)
+        #expect(!FileManager.default.fileExists(atPath: place.path))
+        let error = #expect(throws: LogError.self) { try EventLog.erase(place.path) }
+        #expect(error?.code == .noStore)
+    }
+
     /// The states in which a killed process can leave a store, step by step.
     enum CutOff: CaseIterable {
         case directory, part, log, marker, erasingMarked, erasingWithoutLog

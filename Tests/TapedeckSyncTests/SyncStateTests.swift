@@ -130,6 +130,31 @@ struct SyncStateTests {
         #expect(wait.until == 61_000)
     }
 
+    /// A one-time sync ends instead of waiting for hours.
+    @Test(arguments: [30_000, 30_001, .max] as [UInt64])
+    mutating func longWaitsEndASyncThatIsNotLive(retryAfter: UInt64) {
+        state = SyncState(.init(isLive: false, waitMax: 30_000))
+        _ = give(.begin)
+        let failure = SyncFailure(
+            .unavailable, "", retryAfter: min(retryAfter, 86_400_000))
+        switch give(.failed(failure), now: 1_000) {
+        case .wait(let wait): #expect(retryAfter == 30_000 && wait.until == 31_000)
+        case .end(let failure):
+            #expect(retryAfter > 30_000 && failure?.code == .unavailable)
+            #expect(state.refusedUntil == 1_000 + min(retryAfter, 86_400_000))
+        default: #expect(Bool(false), "\(state.phase)")
+        }
+        // A sync that begins before that time sends nothing.
+        let asked = SyncWait(reason: .unavailable, message: "", until: 90_000, isAsked: true)
+        state = SyncState(.init(isLive: false, waitMax: 30_000))
+        guard case .end = give(.asked(asked), now: 50_000) else {
+            return #expect(Bool(false), "\(state.phase)")
+        }
+        state = SyncState(.init(isLive: true))
+        #expect(give(.asked(asked), now: 50_000) == .wait(asked))
+        #expect(give(.woken, now: 90_000) == .shake)
+    }
+
     @Test mutating func batchesThatAreTooLargeAreHalved() {
         guard case .push(let first) = begin() else { return #expect(Bool(false)) }
         guard case .push(let second) = give(.failed(SyncFailure(.tooLarge, ""))) else {

@@ -38,7 +38,7 @@ indirect enum JSON: Sendable {
         case .unsigned(let value): out += String(value)
         case .number(let value): out += JSON.digits(value)
         case .text(let value): JSON.write(value, into: &out)
-        case .raw(let text): out += text
+        case .raw(let text): JSON.writeDocument(text, into: &out)
         case .list(let values):
             out += "["
             for (index, value) in values.enumerated() {
@@ -68,6 +68,28 @@ indirect enum JSON: Sendable {
         return String(value)
     }
 
+    /// Writes a JSON document from elsewhere, with the bidirectional and other hidden characters in
+    /// its strings escaped.
+    private static func writeDocument(_ text: String, into out: inout String) {
+        guard text.utf8.contains(where: { [0x7F, 0xC2, 0xD8, 0xE2].contains($0) }) else {
+            out += text
+            return
+        }
+        for scalar in text.unicodeScalars {
+            // A line break between two values is not part of a string.
+            if scalar.value >= 0x7F, VisibleText.isHidden(scalar) {
+                escape(scalar, into: &out)
+            } else {
+                out.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    private static func escape(_ scalar: UnicodeScalar, into out: inout String) {
+        let digits = String(scalar.value, radix: 16)
+        out += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+    }
+
     /// Writes a quoted string, with control and bidirectional characters escaped.
     private static func write(_ text: String, into out: inout String) {
         out += "\""
@@ -83,9 +105,7 @@ indirect enum JSON: Sendable {
             case "\n": out += "\\n"
             case "\r": out += "\\r"
             case "\t": out += "\\t"
-            case _ where VisibleText.isHidden(scalar):
-                let digits = String(scalar.value, radix: 16)
-                out += "\\u" + String(repeating: "0", count: 4 - digits.utf8.count) + digits
+            case _ where VisibleText.isHidden(scalar): escape(scalar, into: &out)
             default: out.unicodeScalars.append(scalar)
             }
         }

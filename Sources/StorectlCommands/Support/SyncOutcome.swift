@@ -57,7 +57,7 @@ struct SyncOutcome {
         (fresh, freshUntil, unread) = (0, nil, 0)
         units = ("event", "event")
         error = report.failure.map { SyncOutcome.naming(token, in: CommandError($0)) }
-        until = nil
+        until = report.until
     }
 
     /// Adds the path of the token's file to an error if the server refused the token.
