@@ -135,8 +135,10 @@ package struct RemoteSession {
     /// The deliveries without an effect on the remote, as far as probes have shown; see `step`.
     var probedMissing: Set<String> = []
 
-    /// The number of requests of a rate limit that reading leaves to deliveries.
+    /// The number of requests of a rate limit that reading leaves to deliveries: one or two intents
+    /// per window, or three while a user is active.
     private static let requestsKept = 2
+    private static let requestsKeptLive = 6
     /// The maximum number of times that a one-time sync waits for a lane; `laneWaitMax` is the
     /// maximum length of a wait for a lane, in milliseconds.
     private static let patienceMax = 5
@@ -404,7 +406,8 @@ package struct RemoteSession {
         let manifest = connector.manifest
         let now = now
         sentAt.removeAll { $0 + manifest.rateWindow <= now }
-        let free = pending.isPage ? RemoteSession.requestsKept : 0
+        let kept = options.isLive ? RemoteSession.requestsKeptLive : RemoteSession.requestsKept
+        let free = pending.isPage ? kept : 0
         let limit = max(1, manifest.rateCount - free)
         if sentAt.count >= limit {
             let wait = SyncWait(
