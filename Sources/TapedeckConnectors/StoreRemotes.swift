@@ -223,7 +223,6 @@ public struct StoreRemotes: Sendable {
     ) async throws -> String {
         let (remote, connector) = try await offThread {
             try self.checkLogin(at: name)
-            if let failure = try NetworkState.current(in: log).failure { throw SyncError(failure) }
             let found = try self.connector(of: name)
             // Without this check, the remote would create an account that this store then rejects.
             if purpose.isNew,
@@ -235,7 +234,7 @@ public struct StoreRemotes: Sendable {
             }
             return found
         }
-        let transport = try HTTPRemoteTransport(base: remote.url)
+        let transport = try await transport(to: remote)
         let account: RemoteAccount
         do {
             account = try await logIn(
@@ -246,6 +245,14 @@ public struct StoreRemotes: Sendable {
         }
         await transport.close()
         return account.user
+    }
+
+    /// Returns a transport for requests outside a sync; throws `.offline` if the network is set to
+    /// offline.
+    func transport(to remote: Remote) async throws -> HTTPRemoteTransport {
+        let failure = try await offThread { try NetworkState.current(in: log).failure }
+        if let failure { throw SyncError(failure) }
+        return try HTTPRemoteTransport(base: remote.url)
     }
 
     /// Converts a remote's failure to a `SyncError`, with the remote's name in the hint and without

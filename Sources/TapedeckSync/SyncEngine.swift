@@ -179,8 +179,12 @@ public final class SyncEngine: Sendable {
     /// Returns the numbers of events that a sync would transfer, using a single handshake.
     public func preview() async throws -> SyncReport {
         do {
-            guard case .send(let request) = try await box.perform({ try $0.begin() }) else {
-                throw SyncError(.internalError, "the sync did not begin with a handshake")
+            let request: SyncRequest
+            switch try await box.perform({ try $0.begin() }) {
+            case .send(let first): request = first
+            case .wait(let wait): throw SyncFailure(wait.reason, wait.message)
+            case .end(let failure?): throw failure
+            default: throw SyncError(.internalError, "the sync did not begin with a handshake")
             }
             let response = try await connector.send(request)
             await connector.close()

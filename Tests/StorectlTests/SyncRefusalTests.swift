@@ -163,6 +163,10 @@ import Testing
         try Storectl.settle([store, other], server)
         try history.check([store, other])
         #expect(try store.sync(server.url, server, "--dry-run").document["pushed"]?.number == 0)
+        // Without a network, a preview fails like a sync.
+        try store.succeed("network", "offline")
+        let offline = try store.sync(server.url, server, "--dry-run")
+        #expect(try offline.document["error"]?["code"]?.text == "offline" && offline.exit == 7)
     }
 
     @Test func demoStoresNeverSync() throws {

@@ -94,7 +94,7 @@ struct LoginCommand: AsyncParsableCommand {
         of account: String, _ store: TapedeckStore, _ remotes: StoreRemotes
     ) throws -> String? {
         let system = try remotes.named(name).system
-        return try store.projections.read(nil) { views in
+        return try store.projections.read([VideoProjections.standard.accounts.name]) { views in
             try VideoQueries(views).ownAccount(at: system)
         }.flatMap { $0.account == account ? $0.nickname : nil }
     }
@@ -121,28 +121,19 @@ struct LoginCommand: AsyncParsableCommand {
 
     private func credentials() throws -> RemoteCredentials {
         if let tokenFile {
-            let lines = try SecretInput.lines(ofFile: tokenFile, "the token file")
             if let provider, let uid {
-                guard [1, 2].contains(lines.count), !lines.contains(where: \.isEmpty) else {
-                    throw CommandError(
-                        .usage,
-                        "the token file \(tokenFile) contains \(Figures.count(lines.count, "line")),"
-                            + " not one or two",
-                        hint: "write the token of \(provider) and, if there is one, its secret on"
-                            + " separate lines")
-                }
+                let lines = try lines(
+                    of: tokenFile, [1, 2], "one or two",
+                    hint: "write the token of \(provider) and, if there is one, its secret on"
+                        + " separate lines")
                 return RemoteCredentials(
                     service: provider, user: uid, token: lines[0],
                     secret: lines.count > 1 ? lines[1] : nil)
             }
-            guard [2, 4].contains(lines.count), !lines.contains(where: \.isEmpty) else {
-                throw CommandError(
-                    .usage,
-                    "the token file \(tokenFile) contains \(Figures.count(lines.count, "line")), not"
-                        + " two or four",
-                    hint: "write the token and its secret on separate lines, then the consumer key"
-                        + " and its secret if the system needs them")
-            }
+            let lines = try lines(
+                of: tokenFile, [2, 4], "two or four",
+                hint: "write the token and its secret on separate lines, then the consumer key"
+                    + " and its secret if the system needs them")
             return RemoteCredentials(
                 token: lines[0], secret: lines[1], consumerKey: lines.count > 2 ? lines[2] : nil,
                 consumerSecret: lines.count > 2 ? lines[3] : nil)
@@ -153,6 +144,21 @@ struct LoginCommand: AsyncParsableCommand {
                 .usage, "the user name is empty", hint: "pass your user name with --user")
         }
         return RemoteCredentials(user: user, password: try password(of: user))
+    }
+
+    /// Returns the lines of a token file, whose number must be one of `counts`.
+    private func lines(
+        of file: String, _ counts: [Int], _ expected: String, hint: String
+    ) throws -> [String] {
+        let lines = try SecretInput.lines(ofFile: file, "the token file")
+        guard counts.contains(lines.count), !lines.contains(where: \.isEmpty) else {
+            throw CommandError(
+                .usage,
+                "the token file \(file) contains \(Figures.count(lines.count, "line")), not"
+                    + " \(expected)",
+                hint: hint)
+        }
+        return lines
     }
 
     private func askedUser() throws -> String {

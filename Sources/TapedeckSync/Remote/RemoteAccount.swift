@@ -142,8 +142,9 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
             .replacing(RemoteLogin.redacted, with: "[secret]")
     }
 
-    /// Stands for a secret until all secrets are removed, because "[secret]" may contain a short
-    /// secret itself.
+    /// The mark for a removed secret.
+    ///
+    /// It becomes "[secret]" only at the end, because that word may contain a short secret.
     private static let redacted = "\0"
 
     private static func redacting(_ text: String, _ secret: String) -> String {

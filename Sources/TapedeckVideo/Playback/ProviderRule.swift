@@ -22,19 +22,10 @@ public enum ProviderRule: String, Sendable, CaseIterable {
 
     /// Judges a video.
     public func judge(_ video: VideoKey) -> Judgement {
-        switch (self, video.provider) {
-        case (_, "youtube"), (_, "vimeo"):
-            video.isWellFormed
-                ? judgeWellFormed(video) : .finding(.unplayable(reason: ProviderRule.malformed))
-        default: judgeWellFormed(video)
+        guard video.isWellFormed else {
+            return .finding(.unplayable(reason: ProviderRule.malformed))
         }
-    }
-
-    /// The reason why a video with an id that its provider cannot have given is unplayable.
-    static let malformed = "malformed-id"
-
-    private func judgeWellFormed(_ video: VideoKey) -> Judgement {
-        switch (self, video.provider) {
+        return switch (self, video.provider) {
         case (.shelby2012, "youtube"): .ask
         case (.shelby2012, "vimeo"):
             // The 2012 app played only videos whose ids are 32-bit integers in their usual decimal
@@ -48,6 +39,9 @@ public enum ProviderRule: String, Sendable, CaseIterable {
         default: .finding(.unplayable(reason: "unsupported-provider"))
         }
     }
+
+    /// The reason why a video with an id that its provider cannot have given is unplayable.
+    static let malformed = "malformed-id"
 }
 
 /// YouTube's information about whether a video can be played on other sites.

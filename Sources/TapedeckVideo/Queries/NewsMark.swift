@@ -10,15 +10,19 @@ public enum NewsMark {
     /// Returns the mark; the position before the first event if the user has not seen any news.
     @available(*, noasync)
     public static func read(in log: EventLog) throws(LogError) -> LogPosition {
-        guard let value = try log.syncRow(name), value.count == 8 else { return .start }
-        return LogPosition(rawValue: value.reversed().reduce(0) { $0 << 8 | UInt64($1) })
+        let position = try log.syncRow(name)?.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            return reader.littleEndian(UInt64.self)
+        }
+        return position.map(LogPosition.init) ?? .start
     }
 
     /// Moves the mark forward to a position; an earlier position has no effect.
     @available(*, noasync)
     public static func set(_ position: LogPosition, in log: EventLog) throws(LogError) {
         guard try read(in: log) < position else { return }
-        let bytes = (0..<8).map { UInt8(truncatingIfNeeded: position.rawValue >> ($0 * 8)) }
+        var bytes: [UInt8] = []
+        bytes.appendLittleEndian(position.rawValue)
         try log.setSyncRows([SyncRow(name, bytes)])
     }
 }

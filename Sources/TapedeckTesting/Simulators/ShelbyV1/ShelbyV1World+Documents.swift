@@ -19,13 +19,9 @@ extension ShelbyV1World {
 
     func user(_ id: String?) -> SimulatedJSON {
         guard let id, let user = users[id] else { return .null }
-        return [
-            "has_shelby_avatar": false, "id": .text(id), "name": .text(user.nickname.capitalized),
-            "nickname": .text(user.nickname), "user_image_original": nil,
-            "user_image": .text("http://img.example.org/\(user.nickname).jpg"), "user_type": 0,
+        return common(user).adding([
             "public_roll_id": .text(user.publicRoll), "gt_enabled": true,
-            "authentications": authentications(of: user),
-        ]
+        ])
     }
 
     /// Returns a user as the user's own profile shows it.
@@ -33,24 +29,28 @@ extension ShelbyV1World {
     /// Unlike other documents, the profile names the user's roll `personal_roll_id`.
     func profile(_ id: String, token: String) -> SimulatedJSON {
         guard let user = users[id] else { return .null }
-        return [
-            "has_shelby_avatar": false, "id": .text(id), "name": .text(user.nickname.capitalized),
-            "nickname": .text(user.nickname), "user_image_original": nil,
-            "user_image": .text("http://img.example.org/\(user.nickname).jpg"), "user_type": 0,
+        return common(user).adding([
             "personal_roll_id": .text(user.publicRoll), "primary_email": .text(user.email),
-            "authentications": authentications(of: user), "authentication_token": .text(token),
+            "authentication_token": .text(token),
             "autocomplete": ["email": .array(user.addresses.map { .text($0) })],
-        ]
+        ])
     }
 
-    private func authentications(of user: User) -> SimulatedJSON {
-        .array(
-            user.services.sorted { $0.key > $1.key }.map { service in
-                [
-                    "uid": .text(service.value), "provider": .text(service.key),
-                    "nickname": .text(user.nickname),
-                ]
-            })
+    /// Returns the fields of a user that every document has.
+    private func common(_ user: User) -> SimulatedJSON {
+        let services: [SimulatedJSON] = user.services.sorted { $0.key > $1.key }.map { service in
+            [
+                "uid": .text(service.value), "provider": .text(service.key),
+                "nickname": .text(user.nickname),
+            ]
+        }
+        return [
+            "has_shelby_avatar": false, "id": .text(user.id),
+            "name": .text(user.nickname.capitalized), "nickname": .text(user.nickname),
+            "user_image_original": nil,
+            "user_image": .text("http://img.example.org/\(user.nickname).jpg"), "user_type": 0,
+            "authentications": .array(services),
+        ]
     }
 
     func roll(_ id: String?) -> SimulatedJSON {
