@@ -150,7 +150,8 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
                     touched[place(key, in: list)] = .some(nil)
                 }
                 if let row = change.row, let key = range.key(ofChanged: row.key) {
-                    touched[place(key, in: list)] = row.value
+                    let value = try range.includes(row.value) ? row.value : nil
+                    touched[place(key, in: list)] = .some(value)
                 }
             }
         }

@@ -11,6 +11,8 @@ public struct RowRange: Sendable {
     /// The key at which to stop, exclusive; nil to continue to the end.
     public let upper: RowKey?
     private let kind: Kind
+    /// Returns whether an item is in the range, given its value; nil if all items are.
+    private var isIncluded: (@Sendable ([UInt8]) throws -> Bool)?
 
     private enum Kind {
         case rows
@@ -41,6 +43,18 @@ public struct RowRange: Sendable {
     /// - Parameter key: The key; nil for all keys, which is only allowed in `LiveQuery.details`.
     public init(of projection: any Projection, itemsOf key: Tag?, prefix: RowKey) {
         self.init(projection, prefix: prefix, .items(key.map { ($0, ViewKey($0)) }))
+    }
+
+    /// Creates a range of those items of a key whose names begin with a prefix and whose values meet
+    /// a condition.
+    ///
+    /// A page of such a range costs as much as the items that it reads, included or not.
+    package init(
+        of projection: any Projection, itemsOf key: Tag, prefix: RowKey,
+        where isIncluded: @escaping @Sendable ([UInt8]) throws -> Bool
+    ) {
+        self.init(of: projection, itemsOf: key, prefix: prefix)
+        self.isIncluded = isIncluded
     }
 
     /// Creates a range for the state of a key: one row with an empty key and value if the key has a
@@ -113,11 +127,31 @@ public struct RowRange: Sendable {
             return try views.rows(
                 of: projection, table: table, lower: lower, upper: upper, after: key, limit: limit)
         case .items(let owner?):
-            return try views.items(
-                of: projection, key: owner.tag, prefix: lower ?? RowKey(), after: key, limit: limit)
+            return try items(after: key, limit: limit) {
+                try views.items(
+                    of: projection, key: owner.tag, prefix: lower ?? RowKey(), after: $0,
+                    limit: limit)
+            }
         case .state: return key == nil && limit > 0 ? try row(at: [], views).map { [$0] } ?? [] : []
         case .items(nil), .keys: return []
         }
+    }
+
+    /// Returns whether the range includes an item with a value.
+    func includes(_ value: [UInt8]) throws -> Bool { try isIncluded?(value) ?? true }
+
+    /// Returns the included items after a key, read page by page.
+    private func items(
+        after key: [UInt8]?, limit: Int, _ page: ([UInt8]?) throws -> [Row]
+    ) throws -> [Row] {
+        var (found, place) = ([Row](), key)
+        while found.count < limit {
+            let rows = try page(place)
+            found += try rows.filter { try includes($0.value) }
+            guard rows.count == limit, limit > 0 else { break }
+            place = rows.last?.key
+        }
+        return Array(found.prefix(limit))
     }
 
     /// Returns the row with a key; nil if there is none.
@@ -129,9 +163,8 @@ public struct RowRange: Sendable {
             ).first
             return row?.key == key ? row : nil
         case .items(let owner?):
-            return try views.item(of: projection, key: owner.tag, name: RowKey(key)).map {
-                Row(key: key, value: $0)
-            }
+            let value = try views.item(of: projection, key: owner.tag, name: RowKey(key))
+            return try value.flatMap { try includes($0) ? Row(key: key, value: $0) : nil }
         case .state(let tag, _):
             let state: (any ProjectionState)? = try views.state(of: projection, key: tag)
             return state == nil ? nil : Row(key: [], value: [])

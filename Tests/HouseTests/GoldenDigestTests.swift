@@ -97,7 +97,23 @@ import Testing
                     type: "ScheduleListed", json: listing(number),
                     atMilliseconds: start + UInt64(number)))
         }
+        for number in 0..<40 {
+            events.append(
+                try EventCatalogue.video.proposal(
+                    type: "VideoDescribed", json: description(number),
+                    atMilliseconds: start + UInt64(number * 97 % 40)))
+        }
         return events
+    }
+
+    /// Returns a description of a video that omits one of the fields.
+    private static func description(_ number: Int) -> String {
+        let fields = [
+            #""title":"D\#(number)""#, #""thumbnailUrl":"https://img.example.org/\#(number).jpg""#,
+            #""description":"About \#(number)""#, #""durationSeconds":\#(number + 1)"#,
+        ]
+        let told = fields.enumerated().filter { $0.offset != number % 4 }.map(\.element)
+        return #"{"video":"youtube:d\#(number % 7)",\#(told.joined(separator: ","))}"#
     }
 
     /// Returns submissions, openings and chat messages, both the user's intents and remote

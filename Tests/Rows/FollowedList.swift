@@ -62,6 +62,7 @@ enum LiveLists: String, CaseIterable {
     /// Queries that cannot be watched, because they return a single object, totals or a comparison.
     static let others: Set<String> = [
         "extraction-plan", "news", "schedule-changes", "share-text", "show", "statistics", "user",
+        "video",
     ]
 
     /// The options that choose a page or a time in any query; live lists do not have these options.

@@ -97,6 +97,13 @@ struct LiveActivity {
                     $0.createdAt = .init(milliseconds: past)
                     if number(2) == 0 { $0.liked = number(2) == 0 }
                     if number(2) == 0 { $0.watchLater = number(2) == 0 }
+                    if number(2) == 0 { $0.watched = number(2) == 0 }
+                })
+            try observed(
+                VideoDescribed.with {
+                    $0.video = video
+                    if number(2) == 0 { $0.title = "d\(number(9))" }
+                    if number(2) == 0 { $0.durationSeconds = Double(number(9) + 1) }
                 })
         case 2:
             try happened(LikeToggled.with { ($0.video, $0.isOn) = (video, number(2) == 0) })
@@ -197,6 +204,7 @@ struct LiveActivity {
             try sight(
                 BroadcastReceived.with {
                     ($0.broadcast, $0.video, $0.comment) = ("b\(id)", video, text)
+                    if isTold { $0.message = "m\(id)" }
                     $0.createdAt = .init(milliseconds: time)
                 })
         case 8: try want(LikeToggled.with { ($0.answer, $0.isOn) = (answer, isOn) })

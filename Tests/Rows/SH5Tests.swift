@@ -68,6 +68,23 @@ struct SH5Tests {
         #expect(try await news(since: mark).text == "1 new comment")
     }
 
+    /// At Shelby's API of 2012 to 2014, the sharer's text is a message of a conversation.
+    @Test func aSharersTextIsNotNewsOfItsOwn() async throws {
+        let share = BroadcastReceived.with {
+            ($0.broadcast, $0.video, $0.message) = ("b1", "youtube:fresh", "shelby:1")
+        }
+        func comment(_ id: Int) -> CommentObserved {
+            .with {
+                ($0.comment, $0.video, $0.text) = ("shelby:\(id)", "youtube:fresh", "text \(id)")
+            }
+        }
+        try await store.append([share])
+        try await store.append([comment(1)])
+        #expect(try await news(since: .start).text == "1 new video")
+        try await store.append([comment(2)])
+        #expect(try await news(since: .start).text == "1 new video & 1 new comment")
+    }
+
     @Test func hiddenVideosAreNotNews() async throws {
         try await share("b1", "fresh", at: 10)
         try await share("b2", "unplayable", at: 11)

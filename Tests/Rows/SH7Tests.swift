@@ -19,6 +19,20 @@ import Testing
         try await stage.ask { queries, _ in try queries.watchLater().videos.map(\.key) }
     }
 
+    @Test func aWatchedVideoIsMarked() async throws {
+        let shared = BroadcastReceived.with { ($0.broadcast, $0.video) = ("b1", "vimeo:1") }
+        try await stage.store.append([shared])
+        func watched() async throws -> [Bool] {
+            try await stage.ask { queries, now in
+                try queries.videos(in: .timeline, at: now).videos.map(\.watched)
+                    + queries.videos().videos.map(\.watched)
+            }
+        }
+        #expect(try await watched() == [false, false])
+        try await stage.store.append([VideoWatched.with { $0.video = "vimeo:1" }])
+        #expect(try await watched() == [true, true])
+    }
+
     @Test func marksAreSetAndCleared() async throws {
         try await mark("vimeo:1")
         try await mark("https://vimeo.com/2")

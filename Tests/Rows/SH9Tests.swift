@@ -29,6 +29,19 @@ import Testing
         try await stage.ask { queries, _ in try queries.shares().shares }
     }
 
+    @Test func aShortLinkReplacesTheAddressOfThePage() async throws {
+        try await stage.store.append([
+            BroadcastReceived.with {
+                ($0.broadcast, $0.video) = ("short", "youtube:aqz-KE-bpKQ")
+                ($0.title, $0.shortLink) = ("Bunny", "http://shl.by/a")
+            }
+        ])
+        let text = try await stage.ask { queries, _ in
+            try queries.shareText(of: "youtube:aqz-KE-bpKQ", to: "facebook").text
+        }
+        #expect(text == "\"Bunny\" on http://shl.by/a")
+    }
+
     @Test func eachDestinationIsASeparateIntent() async throws {
         try await receive("Fall", sharer: nil, origin: "twitter")
         try await share(["twitter", "email"], text: "look", to: ["ada@example.org"])

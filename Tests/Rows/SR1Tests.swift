@@ -39,6 +39,30 @@ struct SR1Tests {
         #expect(try await stage.ids("stream") == ["b"])
     }
 
+    /// A video that is only on a roll has a title, a picture and a duration, and a search finds it as
+    /// long as the roll contains it.
+    @Test func aVideoOfARollHasItsTitle() async throws {
+        try await stage.list("e1", "a", on: "roll/1", at: 1)
+        let described = VideoDescribed.with {
+            ($0.video, $0.title) = ("youtube:a", "Zebra crossing")
+            ($0.thumbnailURL, $0.durationSeconds) = ("https://img.example.org/a.jpg", 90)
+        }
+        try await stage.store.append([described])
+        let entry = try #require(try await stage.page("roll/1").videos.first)
+        #expect(entry.title == "Zebra crossing" && entry.durationSeconds == 90)
+        #expect(entry.thumbnailUrl == "https://img.example.org/a.jpg")
+        func found() async throws -> [String] {
+            try await stage.store.query(VideoProjections.standard.searched(in: .videos).map(\.name))
+            {
+                try VideoQueries($0).search("zebra", in: .videos).hits.map(\.id)
+            }
+        }
+        #expect(try await found() == [entry.key])
+        stage.wait(1)
+        try await stage.list("e1", "a", on: "roll/1", at: 1, removed: true, seenAt: stage.now)
+        #expect(try await found().isEmpty)
+    }
+
     @Test func pagesGoBothWaysFromAnyIndex() async throws {
         for number in 0..<25 {
             try await stage.share("b\(number)", "v\(number)", at: Int64(number))

@@ -98,6 +98,7 @@ import Testing
         Case(
             command: "query share-text",
             arguments: ["query", "share-text", "youtube:aqz-KE-bpKQ", "--to", "twitter"]),
+        Case(command: "query video", arguments: ["query", "video", "youtube:aqz-KE-bpKQ"]),
         Case(command: "query statistics", arguments: ["query", "statistics"]),
         Case(
             command: "query on-now",

@@ -8,7 +8,9 @@ import Testing
         let result = try IngestResource.named("shelby/broadcasts")
             .read(Array(json.utf8), observedAt: observedAt)
         #expect(result.refused.isEmpty, "\(result.refused)")
-        return try result.proposals.map { try BroadcastReceived(payload: $0.payload, version: 1) }
+        return try result.proposals.filter { $0.type == BroadcastReceived.eventType }.map {
+            try BroadcastReceived(payload: $0.payload, version: 1)
+        }
     }
 
     private let head = #""_id":"b1","video_provider_name":"vimeo","video_id_at_provider""#
@@ -22,6 +24,28 @@ import Testing
         #expect(broadcast.video == "vimeo:12")
         #expect(!broadcast.hasComment && !broadcast.hasTitle && !broadcast.hasLiked)
         #expect(!broadcast.hasCreatedAt && !broadcast.hasWatched)
+    }
+
+    @Test func picturesAreKept() throws {
+        let json = """
+            [{\(head):"12","video_title":"T","video_thumbnail_url":"http://i.example.org/12.jpg",
+              "video_description":"About T.","shortened_permalink":"http://shl.by/a",
+              "video_originator_user_image":"http://i.example.org/ann.jpg"},
+             {"_id":"b2","video_provider_name":"vimeo","video_id_at_provider":"13",
+              "video_thumbnail_url":"/missing.jpg","video_originator_user_image":"","video_title":""}]
+            """
+        let result = try IngestResource.named("shelby/broadcasts").read(Array(json.utf8))
+        #expect(result.refused.isEmpty)
+        let broadcasts = try read(json)
+        #expect(broadcasts.first?.sharerImageURL == "http://i.example.org/ann.jpg")
+        #expect(broadcasts.first?.shortLink == "http://shl.by/a")
+        #expect(broadcasts.last?.hasSharerImageURL == false)
+        let described = try result.proposals.filter { $0.type == VideoDescribed.eventType }.map {
+            try VideoDescribed(payload: $0.payload, version: 1)
+        }
+        #expect(described.map(\.video) == ["vimeo:12"])
+        #expect(described.first?.thumbnailURL == "http://i.example.org/12.jpg")
+        #expect(described.first?.description_p == "About T.")
     }
 
     @Test func flagsAreReadFromNumbersAndBooleans() throws {

@@ -38,7 +38,13 @@ import Testing
                     updated: maybe(Double(number(200))), title: maybe("t\(number(3))"),
                     sharer: maybe("s\(number(3))"), comment: maybe("c\(number(2))"),
                     liked: maybe(number(2) == 0), watchLater: maybe(number(2) == 0),
+                    watched: maybe(number(2) == 0), image: maybe("i\(number(2))"),
+                    message: number(3) == 0 ? "whale:\(number(9))" : nil,
                     removed: number(4) == 0, origin: origin)
+                try script.description(
+                    of: video, title: maybe("t\(number(3))"), thumbnail: maybe("i\(number(2))"),
+                    text: maybe("d\(number(2))"), duration: maybe(Double(number(3) + 1)),
+                    at: maybe(second), origin: origin)
                 var listed = VideoListed()
                 (listed.list, listed.entry) = (maybe("stream") ?? "roll/r", "e\(number(6))")
                 (listed.video, listed.removed) = (video, number(4) == 0)

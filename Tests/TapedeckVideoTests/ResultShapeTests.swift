@@ -36,7 +36,7 @@ import Testing
         #expect(
             Set(video.keys) == [
                 "key", "title", "sharer", "broadcasts", "comments", "commentCount", "newestAt",
-                "watchLater",
+                "watchLater", "sharerImageUrl", "thumbnailUrl", "durationSeconds", "watched",
             ])
         #expect(video["title"] is NSNull)
         #expect(video["broadcasts"] as? Int == 2)

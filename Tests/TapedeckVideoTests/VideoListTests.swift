@@ -50,6 +50,65 @@ import Testing
         #expect(try list(script).first?.newestAt?.milliseconds == Script.time(3))
     }
 
+    /// A remote may keep the sharer's text as a message of a conversation.
+    @Test func sharersTextIsCountedOnce() throws {
+        var script = Script()
+        // Recorded by an earlier version, which copied the text.
+        try script.broadcast("b1", created: 1, updated: 1, title: "One", comment: "look")
+        try script.seenComment(1, "look", video: "youtube:one", author: "ann", created: 1)
+        #expect(try list(script).first?.commentCount == 2)
+        try script.broadcast("b1", updated: 2, message: "whale:1")
+        let video = try #require(try list(script).first)
+        #expect(video.commentCount == 1 && video.comments.map(\.id) == ["whale:1"])
+        try script.broadcast("b1", updated: 3, removed: true)
+        try script.broadcast("b2", created: 2, title: "Two")
+        #expect(try list(script).first?.comments.map(\.text) == ["look", "Two"])
+    }
+
+    /// Hidden broadcasts do not shorten pages of comments.
+    @Test func pagesOfCommentsAreFull() throws {
+        var script = Script()
+        for number in 1...9 {
+            try script.broadcast(
+                "b\(number)", created: Double(number), title: "T\(number)",
+                message: number > 6 ? nil : "whale:\(number)")
+        }
+        try script.seenComment(1, "look", video: "youtube:one", created: 20)
+        let queries = try queries(script.events)
+        let first = try queries.comments(video: "youtube:one", limit: 2)
+        #expect(first.comments.map(\.id) == ["b7", "b8"])
+        let second = try queries.comments(video: "youtube:one", limit: 2, cursor: first.next)
+        #expect(second.comments.map(\.id) == ["b9", "whale:1"] && second.next == nil)
+    }
+
+    @Test func descriptionsProvidePicturesDurationsAndMissingTitles() throws {
+        var script = Script()
+        try script.broadcast("b1", created: 1, sharer: "ann", image: "ann")
+        try script.description(title: "Old", thumbnail: "old", duration: 61.5, at: 1)
+        try script.description(title: "New", thumbnail: "new", at: 2)
+        let video = try #require(try list(script).first)
+        #expect(video.title == "New" && video.durationSeconds == 61.5)
+        #expect(video.thumbnailUrl == "https://img.example.org/new.jpg")
+        #expect(video.sharerImageUrl == "https://img.example.org/ann.jpg")
+        try script.broadcast("b1", updated: 2, title: "Shared")
+        #expect(try list(script).first?.title == "Shared")
+    }
+
+    @Test func videoIsWatchedIfTheUserOrABroadcastSaysSo() throws {
+        var script = Script()
+        try script.broadcast("b1", created: 1, updated: 1, watched: false)
+        #expect(try list(script).map(\.watched) == [false])
+        try script.broadcast("b1", updated: 2, watched: true)
+        #expect(try list(script).map(\.watched) == [true])
+        try script.broadcast("b2", created: 2)
+        try script.broadcast("b1", updated: 3, removed: true)
+        #expect(try list(script).map(\.watched) == [false])
+        var watched = VideoWatched()
+        watched.video = "youtube:one"
+        try script.add(watched, at: 4)
+        #expect(try list(script).map(\.watched) == [true])
+    }
+
     @Test func removedBroadcastLeavesTheListAndReturns() throws {
         var script = Script()
         try script.broadcast(

@@ -13,7 +13,8 @@ struct QueryCommand: ParsableCommand {
               storectl query schedule --week 2019-07-11 --json
             """,
         subcommands: [
-            QueryVideosCommand.self, QueryDuplicatesCommand.self, QueryWatchLaterCommand.self,
+            QueryVideosCommand.self, QueryVideoCommand.self, QueryDuplicatesCommand.self,
+            QueryWatchLaterCommand.self,
             QueryCommentsCommand.self, QueryAnswersCommand.self, QueryShowCommand.self,
             QueryScheduleCommand.self, QueryOnNowCommand.self, QueryEndingSoonCommand.self,
             QueryScheduleChangesCommand.self, QueryNewsCommand.self,

@@ -3,7 +3,7 @@
 extension DemoStore {
     /// At least one event of every type, and data for every query.
     static var samples: [Sample] {
-        shared + videos + queue + birdTube + users + answers + television
+        shared + videos + queue + birdTube + users + answers + television + descriptions
     }
 
     /// Videos that other users share, activity on these videos, and an answer.
@@ -422,5 +422,18 @@ extension DemoStore {
             "airstamp":"2012-05-05T01:30:00Z","runtimeMinutes":60}
             """
         ),
+    ]
+
+    /// A description of a video, as a remote reports it.
+    private static let descriptions: [Sample] = [
+        (
+            "VideoDescribed", "2012-05-04T09:00:00Z",
+            """
+            {"video":"youtube:aqz-KE-bpKQ","title":"Big Buck Bunny",\
+            "thumbnailUrl":"https://i.ytimg.com/vi/aqz-KE-bpKQ/hqdefault.jpg",\
+            "description":"A large rabbit deals with three small bullies.",\
+            "durationSeconds":596}
+            """
+        )
     ]
 }

@@ -49,8 +49,12 @@ enum ShelbyDocuments {
         _ result: inout IngestResult
     ) {
         do throws(IngestRefusal) {
-            let broadcast = try BroadcastReceived(shelby: JSONElement(value, at: path))
+            let element = try JSONElement(value, at: path)
+            let broadcast = try BroadcastReceived(shelby: element)
             context.propose(broadcast, at: path, in: &result)
+            if let description = try element.description(of: broadcast.video, in: "video_") {
+                context.propose(description, at: path, in: &result)
+            }
         } catch {
             result.refuse(error)
         }
@@ -67,6 +71,8 @@ extension BroadcastReceived {
         if let value = try element.text("video_title").value { title = value }
         if let value = try element.text("video_originator_user_nickname").value { sharer = value }
         if let value = try element.text("video_origin").value { origin = value }
+        if let value = element.webURL("video_originator_user_image") { sharerImageURL = value }
+        if let value = element.webURL("shortened_permalink") { shortLink = value }
         if let value = try element.text("description").value { comment = value }
         if let value = try element.text("channel_id").value { channel = value }
         if let value = try element.time("created_at").value {
@@ -82,6 +88,52 @@ extension BroadcastReceived {
 }
 
 extension JSONElement {
+    /// Returns the description of a video in the element; nil if there is none.
+    ///
+    /// - Parameter prefix: The beginning of the names of the fields.
+    func description(
+        of video: String, in prefix: String = ""
+    ) throws(IngestRefusal) -> VideoDescribed? {
+        var sighting = VideoDescribed()
+        sighting.video = video
+        if let value = try filledText(prefix + "title") { sighting.title = value }
+        if let value = webURL(prefix + "thumbnail_url") { sighting.thumbnailURL = value }
+        if let value = try filledText(prefix + "description") { sighting.description_p = value }
+        if let value = duration(prefix + "duration") { sighting.durationSeconds = value }
+        guard
+            sighting.hasTitle || sighting.hasThumbnailURL || sighting.hasDescription_p
+                || sighting.hasDurationSeconds
+        else { return nil }
+        return sighting
+    }
+
+    /// Returns a text; nil if it is missing or empty.
+    private func filledText(_ name: String) throws(IngestRefusal) -> String? {
+        try text(name).value.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Returns an absolute HTTP URL; nil for anything else, because old documents contain remnants
+    /// of URLs.
+    func webURL(_ name: String) -> String? {
+        guard let text = try? url(name).value, FieldChecks.isWebURL(text) else { return nil }
+        return text
+    }
+
+    /// Returns a duration, which the server writes as a number or as a string of digits; nil if it
+    /// is missing, 0 or anything else.
+    private func duration(_ name: String) -> Double? {
+        let digits: String
+        switch any(name) {
+        case .value(.number(let number)): digits = number
+        case .value(.string(let text)): digits = text
+        default: return nil
+        }
+        guard let seconds = Double(digits), seconds > 0, seconds <= FieldLimits.secondsMax else {
+            return nil
+        }
+        return seconds
+    }
+
     /// Returns a required id, which may be a string or a number.
     func identifier(_ name: String) throws(IngestRefusal) -> String {
         if case .value(.number) = any(name), let number = try integer(name).value {

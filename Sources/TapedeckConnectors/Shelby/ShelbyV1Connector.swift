@@ -318,6 +318,7 @@ struct ShelbyV1Reading {
         if frame.isLike(of: user) { likes.append(frame) }
         if isShared { propose(frame.broadcast(for: user), at: path) }
         propose(frame.sighting(for: user), at: path)
+        if let description = frame.description { propose(description, at: path) }
         for message in frame.messages {
             propose(message.sighting(of: frame.video, in: frame.conversation), at: path)
         }

@@ -72,8 +72,12 @@ struct ShelbyV1Frame {
     /// The video's key.
     let video: String
     let title: String?
+    /// The description of the video in the response; nil if there is none.
+    let description: VideoDescribed?
     let creator: String?
     let nickname: String?
+    /// The URL of the creator's picture.
+    let picture: String?
     let origin: String?
     /// The id of the roll that contains the frame.
     let roll: String?
@@ -96,6 +100,7 @@ struct ShelbyV1Frame {
         guard let video = try frame.object("video").value else { return nil }
         self.video = try video.shelbyV1Video().text
         title = try video.text("title").value
+        description = try video.description(of: self.video)
         let times: ClosedRange<Int64> = 0...Timestamps.recorded.upperBound - 1
         unplayableAt = (
             try video.integer("first_unplayable_at", in: times).value,
@@ -105,6 +110,7 @@ struct ShelbyV1Frame {
         let ownerID = try owner?.text("id").value
         creator = try frame.text("creator_id").value ?? ownerID
         nickname = try owner?.text("nickname").value
+        picture = owner?.webURL("user_image")
         let talk = try frame.object("conversation").value
         let talkID = try talk?.text("id").value
         conversation = try frame.text("conversation_id").value ?? talkID
@@ -139,8 +145,9 @@ struct ShelbyV1Frame {
         if let title { sighting.title = title }
         if let nickname { sighting.sharer = nickname }
         if let origin { sighting.origin = origin }
+        if let picture { sighting.sharerImageURL = picture }
         // The sharer's comment is the first message, if the sharer wrote it.
-        if let first = messages.first, first.user == creator { sighting.comment = first.text }
+        if let first = messages.first, first.user == creator { sighting.message = first.comment }
         sighting.createdAt = Google_Protobuf_Timestamp(milliseconds: id.milliseconds)
         if let upvoters, let user { sighting.liked = upvoters.contains(user) }
         return sighting
@@ -222,7 +229,7 @@ struct ShelbyV1Message {
     ) -> CommentObserved {
         var sighting = CommentObserved()
         if let conversation { sighting.conversation = conversation }
-        sighting.comment = ShelbyV1Message.prefix + id.text
+        sighting.comment = comment
         sighting.video = video
         sighting.text = text
         if let nickname { sighting.author = nickname }
@@ -230,6 +237,9 @@ struct ShelbyV1Message {
         if let intent { sighting.postedAs = intent.description }
         return sighting
     }
+
+    /// The id of the message among the comments of all systems.
+    var comment: String { ShelbyV1Message.prefix + id.text }
 
     /// The prefix that identifies a Shelby message among the comments of all systems.
     static let prefix = "shelby:"

@@ -68,6 +68,9 @@ enum ShelbyV1Lists {
                 context.propose(frame.listing(on: VideoGroup.roll(roll)), at: path, in: &result)
             }
             context.propose(frame.sighting(for: nil), at: path, in: &result)
+            if let description = frame.description {
+                context.propose(description, at: path, in: &result)
+            }
             for message in frame.messages {
                 context.propose(
                     message.sighting(of: frame.video, in: frame.conversation), at: path,

@@ -30,6 +30,13 @@ extension MixedActivityGenerator {
                 $0.lastUnplayableAt.seconds = Int64(activity.atMilliseconds / 1_000)
             }
             try sight(frame, beside: activity)
+            let described = VideoDescribed.with {
+                $0.video = activity.video
+                $0.title = activity.title
+                $0.thumbnailURL = "https://img.example.org/\(activity.videoRank).jpg"
+                $0.durationSeconds = Double(activity.durationSeconds)
+            }
+            try sight(described, beside: activity)
         }
         if random.oneIn(8) { try check(activity) }
     }

@@ -26,14 +26,20 @@ public struct ShareText: Hashable, Sendable, Encodable {
 
     /// Proposes a text.
     ///
-    /// If the text is too long for the destination, the title is cut, then the sharer is left out.
+    /// The address is the remote's short link, if there is one, or else the address of the video's
+    /// page at its provider. If the text is too long for the destination, the title is cut, then the sharer is left out.
     ///
     /// - Parameters:
     ///   - title: The video's title; nil if it is unknown.
     ///   - sharer: The name of the sharer, with an "@" if it is a name on Twitter; nil if it is
     ///     unknown.
-    init(of video: VideoKey, titled title: String?, by sharer: String?, to destination: String) {
-        let link = video.pageURL.map { " on \($0)" } ?? ""
+    ///   - shortLink: The remote's short address of the video's page; nil to use the provider's
+    ///     address.
+    init(
+        of video: VideoKey, titled title: String?, at shortLink: String? = nil,
+        by sharer: String?, to destination: String
+    ) {
+        let link = (shortLink ?? video.pageURL).map { " on \($0)" } ?? ""
         let name = sharer.map { " via \($0)" } ?? ""
         let limit = ShareText.charactersMax(at: destination)
         text =
@@ -95,22 +101,21 @@ extension VideoQueries {
         guard state?.broadcasts ?? 0 > 0 || submission != nil || isListed else {
             throw ShareVideo.Refusal.unknownVideo
         }
+        let broadcast = try state.flatMap { try winner(of: video, $0) }
         return ShareText(
-            of: video, titled: state?.title?.utf8Text ?? submission?.title,
-            by: try sharer(of: video, state), to: destination)
+            of: video, titled: state?.shownTitle?.utf8Text ?? submission?.title,
+            at: broadcast?.shortLink?.utf8Text, by: broadcast.flatMap { sharer(of: $0) },
+            to: destination)
     }
 
-    /// Returns the name of the sharer of a video; a name on Twitter begins with one "@".
-    private func sharer(of video: VideoKey, _ state: VideoList.State?) throws -> String? {
-        guard let told = state?.sharer?.utf8Text, let winner = state?.winner else { return nil }
+    /// Returns the name of the sharer of a broadcast; a name on Twitter begins with one "@".
+    private func sharer(of broadcast: BroadcastRecord) -> String? {
+        guard let told = broadcast.sharer?.utf8Text else { return nil }
         let name = String(told.drop { $0 == "@" }).lowercased()
         guard !name.isEmpty else { return nil }
-        let origin = try reader.item(
-            of: projections.videos, key: video.tag, name: BroadcastItems.name(winner)
-        ).flatMap { try BroadcastRecord(decoding: $0).origin }
         let isHandle =
             (1...15).contains(name.utf8.count)
             && name.utf8.allSatisfy { VideoKey.isLetterOrDigit($0) || $0 == UInt8(ascii: "_") }
-        return origin?.utf8Text == "twitter" && isHandle ? "@\(name)" : name
+        return broadcast.origin?.utf8Text == "twitter" && isHandle ? "@\(name)" : name
     }
 }

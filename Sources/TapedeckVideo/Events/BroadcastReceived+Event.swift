@@ -30,6 +30,9 @@ extension BroadcastReceived: Observation {
         try FieldChecks.text(sharer, "sharer")
         try FieldChecks.text(origin, "origin")
         try FieldChecks.text(comment, "comment")
+        if hasSharerImageURL { try FieldChecks.webURL(sharerImageURL, "sharerImageUrl") }
+        if hasShortLink { try FieldChecks.webURL(shortLink, "shortLink") }
+        if hasMessage { try FieldChecks.id(message, "message") }
         if hasChannel { try FieldChecks.id(channel, "channel") }
         try FieldChecks.time(createdAt, "createdAt")
         try FieldChecks.time(updatedAt, "updatedAt")

@@ -28,15 +28,180 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
 
 /// An observation of a broadcast: a video that was shared, as reported by a remote. Observations of one broadcast
 /// are merged field by field: a field that a newer observation omits keeps its earlier value.
-public nonisolated struct BroadcastReceived: Sendable {
+public nonisolated struct BroadcastReceived: @unchecked Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
   /// The remote's permanent id of this broadcast.
-  public var broadcast: String = String()
+  public var broadcast: String {
+    get {_storage._broadcast}
+    set {_uniqueStorage()._broadcast = newValue}
+  }
 
   /// The video's key, `provider:id`; any form of URL is accepted when an event is created.
+  public var video: String {
+    get {_storage._video}
+    set {_uniqueStorage()._video = newValue}
+  }
+
+  /// The video's title.
+  public var title: String {
+    get {_storage._title ?? String()}
+    set {_uniqueStorage()._title = newValue}
+  }
+  /// Returns true if `title` has been explicitly set.
+  public var hasTitle: Bool {_storage._title != nil}
+  /// Clears the value of `title`. Subsequent reads from it will return its default value.
+  public mutating func clearTitle() {_uniqueStorage()._title = nil}
+
+  /// The user who shared the video.
+  public var sharer: String {
+    get {_storage._sharer ?? String()}
+    set {_uniqueStorage()._sharer = newValue}
+  }
+  /// Returns true if `sharer` has been explicitly set.
+  public var hasSharer: Bool {_storage._sharer != nil}
+  /// Clears the value of `sharer`. Subsequent reads from it will return its default value.
+  public mutating func clearSharer() {_uniqueStorage()._sharer = nil}
+
+  /// The network on which the video was shared, such as `twitter`.
+  public var origin: String {
+    get {_storage._origin ?? String()}
+    set {_uniqueStorage()._origin = newValue}
+  }
+  /// Returns true if `origin` has been explicitly set.
+  public var hasOrigin: Bool {_storage._origin != nil}
+  /// Clears the value of `origin`. Subsequent reads from it will return its default value.
+  public mutating func clearOrigin() {_uniqueStorage()._origin = nil}
+
+  /// The sharer's comment; empty if there is no comment.
+  public var comment: String {
+    get {_storage._comment ?? String()}
+    set {_uniqueStorage()._comment = newValue}
+  }
+  /// Returns true if `comment` has been explicitly set.
+  public var hasComment: Bool {_storage._comment != nil}
+  /// Clears the value of `comment`. Subsequent reads from it will return its default value.
+  public mutating func clearComment() {_uniqueStorage()._comment = nil}
+
+  /// The time at which the video was shared.
+  public var createdAt: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {_storage._createdAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
+    set {_uniqueStorage()._createdAt = newValue}
+  }
+  /// Returns true if `createdAt` has been explicitly set.
+  public var hasCreatedAt: Bool {_storage._createdAt != nil}
+  /// Clears the value of `createdAt`. Subsequent reads from it will return its default value.
+  public mutating func clearCreatedAt() {_uniqueStorage()._createdAt = nil}
+
+  /// The time at which the remote last changed the broadcast: the version of this observation.
+  public var updatedAt: SwiftProtobuf.Google_Protobuf_Timestamp {
+    get {_storage._updatedAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
+    set {_uniqueStorage()._updatedAt = newValue}
+  }
+  /// Returns true if `updatedAt` has been explicitly set.
+  public var hasUpdatedAt: Bool {_storage._updatedAt != nil}
+  /// Clears the value of `updatedAt`. Subsequent reads from it will return its default value.
+  public mutating func clearUpdatedAt() {_uniqueStorage()._updatedAt = nil}
+
+  /// Whether the account's owner likes the video.
+  public var liked: Bool {
+    get {_storage._liked ?? false}
+    set {_uniqueStorage()._liked = newValue}
+  }
+  /// Returns true if `liked` has been explicitly set.
+  public var hasLiked: Bool {_storage._liked != nil}
+  /// Clears the value of `liked`. Subsequent reads from it will return its default value.
+  public mutating func clearLiked() {_uniqueStorage()._liked = nil}
+
+  /// Whether the account's owner added the video to the watch-later list.
+  public var watchLater: Bool {
+    get {_storage._watchLater ?? false}
+    set {_uniqueStorage()._watchLater = newValue}
+  }
+  /// Returns true if `watchLater` has been explicitly set.
+  public var hasWatchLater: Bool {_storage._watchLater != nil}
+  /// Clears the value of `watchLater`. Subsequent reads from it will return its default value.
+  public mutating func clearWatchLater() {_uniqueStorage()._watchLater = nil}
+
+  /// Whether the account's owner has watched the video.
+  public var watched: Bool {
+    get {_storage._watched ?? false}
+    set {_uniqueStorage()._watched = newValue}
+  }
+  /// Returns true if `watched` has been explicitly set.
+  public var hasWatched: Bool {_storage._watched != nil}
+  /// Clears the value of `watched`. Subsequent reads from it will return its default value.
+  public mutating func clearWatched() {_uniqueStorage()._watched = nil}
+
+  /// The URL of the picture of the user who shared the video.
+  public var sharerImageURL: String {
+    get {_storage._sharerImageURL ?? String()}
+    set {_uniqueStorage()._sharerImageURL = newValue}
+  }
+  /// Returns true if `sharerImageURL` has been explicitly set.
+  public var hasSharerImageURL: Bool {_storage._sharerImageURL != nil}
+  /// Clears the value of `sharerImageURL`. Subsequent reads from it will return its default value.
+  public mutating func clearSharerImageURL() {_uniqueStorage()._sharerImageURL = nil}
+
+  /// A short URL of the video's page at the remote.
+  public var shortLink: String {
+    get {_storage._shortLink ?? String()}
+    set {_uniqueStorage()._shortLink = newValue}
+  }
+  /// Returns true if `shortLink` has been explicitly set.
+  public var hasShortLink: Bool {_storage._shortLink != nil}
+  /// Clears the value of `shortLink`. Subsequent reads from it will return its default value.
+  public mutating func clearShortLink() {_uniqueStorage()._shortLink = nil}
+
+  /// The remote's id of the channel that the video was shared to.
+  public var channel: String {
+    get {_storage._channel ?? String()}
+    set {_uniqueStorage()._channel = newValue}
+  }
+  /// Returns true if `channel` has been explicitly set.
+  public var hasChannel: Bool {_storage._channel != nil}
+  /// Clears the value of `channel`. Subsequent reads from it will return its default value.
+  public mutating func clearChannel() {_uniqueStorage()._channel = nil}
+
+  /// The id of the `CommentObserved` that contains the sharer's comment, if the remote keeps it as a message. The
+  /// broadcast then has no text of its own, and an earlier `comment` no longer counts.
+  public var message: String {
+    get {_storage._message ?? String()}
+    set {_uniqueStorage()._message = newValue}
+  }
+  /// Returns true if `message` has been explicitly set.
+  public var hasMessage: Bool {_storage._message != nil}
+  /// Clears the value of `message`. Subsequent reads from it will return its default value.
+  public mutating func clearMessage() {_uniqueStorage()._message = nil}
+
+  /// Whether the remote no longer has the broadcast. The newest sighting decides; without this field, it shows the
+  /// broadcast.
+  public var removed: Bool {
+    get {_storage._removed ?? false}
+    set {_uniqueStorage()._removed = newValue}
+  }
+  /// Returns true if `removed` has been explicitly set.
+  public var hasRemoved: Bool {_storage._removed != nil}
+  /// Clears the value of `removed`. Subsequent reads from it will return its default value.
+  public mutating func clearRemoved() {_uniqueStorage()._removed = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _storage = _StorageClass.defaultInstance
+}
+
+/// An observation of a video itself, as reported by a remote, independent of who shared it. Observations of one video
+/// are merged field by field, like observations of a broadcast.
+public nonisolated struct VideoDescribed: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The video's key.
   public var video: String = String()
 
   /// The video's title.
@@ -49,122 +214,44 @@ public nonisolated struct BroadcastReceived: Sendable {
   /// Clears the value of `title`. Subsequent reads from it will return its default value.
   public mutating func clearTitle() {self._title = nil}
 
-  /// The user who shared the video.
-  public var sharer: String {
-    get {_sharer ?? String()}
-    set {_sharer = newValue}
+  /// The URL of the video's still picture.
+  public var thumbnailURL: String {
+    get {_thumbnailURL ?? String()}
+    set {_thumbnailURL = newValue}
   }
-  /// Returns true if `sharer` has been explicitly set.
-  public var hasSharer: Bool {self._sharer != nil}
-  /// Clears the value of `sharer`. Subsequent reads from it will return its default value.
-  public mutating func clearSharer() {self._sharer = nil}
+  /// Returns true if `thumbnailURL` has been explicitly set.
+  public var hasThumbnailURL: Bool {self._thumbnailURL != nil}
+  /// Clears the value of `thumbnailURL`. Subsequent reads from it will return its default value.
+  public mutating func clearThumbnailURL() {self._thumbnailURL = nil}
 
-  /// The network on which the video was shared, such as `twitter`.
-  public var origin: String {
-    get {_origin ?? String()}
-    set {_origin = newValue}
+  /// The description of the video.
+  public var description_p: String {
+    get {_description_p ?? String()}
+    set {_description_p = newValue}
   }
-  /// Returns true if `origin` has been explicitly set.
-  public var hasOrigin: Bool {self._origin != nil}
-  /// Clears the value of `origin`. Subsequent reads from it will return its default value.
-  public mutating func clearOrigin() {self._origin = nil}
+  /// Returns true if `description_p` has been explicitly set.
+  public var hasDescription_p: Bool {self._description_p != nil}
+  /// Clears the value of `description_p`. Subsequent reads from it will return its default value.
+  public mutating func clearDescription_p() {self._description_p = nil}
 
-  /// The sharer's comment; empty if there is no comment.
-  public var comment: String {
-    get {_comment ?? String()}
-    set {_comment = newValue}
+  /// The video's duration, in seconds; above 0.
+  public var durationSeconds: Double {
+    get {_durationSeconds ?? 0}
+    set {_durationSeconds = newValue}
   }
-  /// Returns true if `comment` has been explicitly set.
-  public var hasComment: Bool {self._comment != nil}
-  /// Clears the value of `comment`. Subsequent reads from it will return its default value.
-  public mutating func clearComment() {self._comment = nil}
-
-  /// The time at which the video was shared.
-  public var createdAt: SwiftProtobuf.Google_Protobuf_Timestamp {
-    get {_createdAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
-    set {_createdAt = newValue}
-  }
-  /// Returns true if `createdAt` has been explicitly set.
-  public var hasCreatedAt: Bool {self._createdAt != nil}
-  /// Clears the value of `createdAt`. Subsequent reads from it will return its default value.
-  public mutating func clearCreatedAt() {self._createdAt = nil}
-
-  /// The time at which the remote last changed the broadcast: the version of this observation.
-  public var updatedAt: SwiftProtobuf.Google_Protobuf_Timestamp {
-    get {_updatedAt ?? SwiftProtobuf.Google_Protobuf_Timestamp()}
-    set {_updatedAt = newValue}
-  }
-  /// Returns true if `updatedAt` has been explicitly set.
-  public var hasUpdatedAt: Bool {self._updatedAt != nil}
-  /// Clears the value of `updatedAt`. Subsequent reads from it will return its default value.
-  public mutating func clearUpdatedAt() {self._updatedAt = nil}
-
-  /// Whether the account's owner likes the video.
-  public var liked: Bool {
-    get {_liked ?? false}
-    set {_liked = newValue}
-  }
-  /// Returns true if `liked` has been explicitly set.
-  public var hasLiked: Bool {self._liked != nil}
-  /// Clears the value of `liked`. Subsequent reads from it will return its default value.
-  public mutating func clearLiked() {self._liked = nil}
-
-  /// Whether the account's owner added the video to the watch-later list.
-  public var watchLater: Bool {
-    get {_watchLater ?? false}
-    set {_watchLater = newValue}
-  }
-  /// Returns true if `watchLater` has been explicitly set.
-  public var hasWatchLater: Bool {self._watchLater != nil}
-  /// Clears the value of `watchLater`. Subsequent reads from it will return its default value.
-  public mutating func clearWatchLater() {self._watchLater = nil}
-
-  /// Whether the account's owner has watched the video.
-  public var watched: Bool {
-    get {_watched ?? false}
-    set {_watched = newValue}
-  }
-  /// Returns true if `watched` has been explicitly set.
-  public var hasWatched: Bool {self._watched != nil}
-  /// Clears the value of `watched`. Subsequent reads from it will return its default value.
-  public mutating func clearWatched() {self._watched = nil}
-
-  /// The remote's id of the channel that the video was shared to.
-  public var channel: String {
-    get {_channel ?? String()}
-    set {_channel = newValue}
-  }
-  /// Returns true if `channel` has been explicitly set.
-  public var hasChannel: Bool {self._channel != nil}
-  /// Clears the value of `channel`. Subsequent reads from it will return its default value.
-  public mutating func clearChannel() {self._channel = nil}
-
-  /// Whether the remote no longer has the broadcast. The newest sighting decides; without this field, it shows the
-  /// broadcast.
-  public var removed: Bool {
-    get {_removed ?? false}
-    set {_removed = newValue}
-  }
-  /// Returns true if `removed` has been explicitly set.
-  public var hasRemoved: Bool {self._removed != nil}
-  /// Clears the value of `removed`. Subsequent reads from it will return its default value.
-  public mutating func clearRemoved() {self._removed = nil}
+  /// Returns true if `durationSeconds` has been explicitly set.
+  public var hasDurationSeconds: Bool {self._durationSeconds != nil}
+  /// Clears the value of `durationSeconds`. Subsequent reads from it will return its default value.
+  public mutating func clearDurationSeconds() {self._durationSeconds = nil}
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
 
   fileprivate var _title: String? = nil
-  fileprivate var _sharer: String? = nil
-  fileprivate var _origin: String? = nil
-  fileprivate var _comment: String? = nil
-  fileprivate var _createdAt: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-  fileprivate var _updatedAt: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
-  fileprivate var _liked: Bool? = nil
-  fileprivate var _watchLater: Bool? = nil
-  fileprivate var _watched: Bool? = nil
-  fileprivate var _channel: String? = nil
-  fileprivate var _removed: Bool? = nil
+  fileprivate var _thumbnailURL: String? = nil
+  fileprivate var _description_p: String? = nil
+  fileprivate var _durationSeconds: Double? = nil
 }
 
 /// The URL of a video's content was found.
@@ -682,7 +769,182 @@ fileprivate nonisolated let _protobuf_package = "tapedeck.video.v1"
 
 nonisolated extension BroadcastReceived: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".BroadcastReceived"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}broadcast\0\u{1}video\0\u{1}title\0\u{1}sharer\0\u{1}origin\0\u{1}comment\0\u{3}created_at\0\u{3}updated_at\0\u{1}liked\0\u{3}watch_later\0\u{1}watched\0\u{2}\u{3}channel\0\u{2}\u{2}removed\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}broadcast\0\u{1}video\0\u{1}title\0\u{1}sharer\0\u{1}origin\0\u{1}comment\0\u{3}created_at\0\u{3}updated_at\0\u{1}liked\0\u{3}watch_later\0\u{1}watched\0\u{3}sharer_image_url\0\u{3}short_link\0\u{1}channel\0\u{1}message\0\u{1}removed\0")
+
+  fileprivate class _StorageClass {
+    var _broadcast: String = String()
+    var _video: String = String()
+    var _title: String? = nil
+    var _sharer: String? = nil
+    var _origin: String? = nil
+    var _comment: String? = nil
+    var _createdAt: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    var _updatedAt: SwiftProtobuf.Google_Protobuf_Timestamp? = nil
+    var _liked: Bool? = nil
+    var _watchLater: Bool? = nil
+    var _watched: Bool? = nil
+    var _sharerImageURL: String? = nil
+    var _shortLink: String? = nil
+    var _channel: String? = nil
+    var _message: String? = nil
+    var _removed: Bool? = nil
+
+      // This property is used as the initial default value for new instances of the type.
+      // The type itself is protecting the reference to its storage via CoW semantics.
+      // This will force a copy to be made of this reference when the first mutation occurs;
+      // hence, it is safe to mark this as `nonisolated(unsafe)`.
+      static nonisolated(unsafe) let defaultInstance = _StorageClass()
+
+    private init() {}
+
+    init(copying source: _StorageClass) {
+      _broadcast = source._broadcast
+      _video = source._video
+      _title = source._title
+      _sharer = source._sharer
+      _origin = source._origin
+      _comment = source._comment
+      _createdAt = source._createdAt
+      _updatedAt = source._updatedAt
+      _liked = source._liked
+      _watchLater = source._watchLater
+      _watched = source._watched
+      _sharerImageURL = source._sharerImageURL
+      _shortLink = source._shortLink
+      _channel = source._channel
+      _message = source._message
+      _removed = source._removed
+    }
+  }
+
+  fileprivate mutating func _uniqueStorage() -> _StorageClass {
+    if !isKnownUniquelyReferenced(&_storage) {
+      _storage = _StorageClass(copying: _storage)
+    }
+    return _storage
+  }
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    _ = _uniqueStorage()
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      while let fieldNumber = try decoder.nextFieldNumber() {
+        // The use of inline closures is to circumvent an issue where the compiler
+        // allocates stack space for every case branch when no optimizations are
+        // enabled. https://github.com/apple/swift-protobuf/issues/1034
+        switch fieldNumber {
+        case 1: try { try decoder.decodeSingularStringField(value: &_storage._broadcast) }()
+        case 2: try { try decoder.decodeSingularStringField(value: &_storage._video) }()
+        case 3: try { try decoder.decodeSingularStringField(value: &_storage._title) }()
+        case 4: try { try decoder.decodeSingularStringField(value: &_storage._sharer) }()
+        case 5: try { try decoder.decodeSingularStringField(value: &_storage._origin) }()
+        case 6: try { try decoder.decodeSingularStringField(value: &_storage._comment) }()
+        case 7: try { try decoder.decodeSingularMessageField(value: &_storage._createdAt) }()
+        case 8: try { try decoder.decodeSingularMessageField(value: &_storage._updatedAt) }()
+        case 9: try { try decoder.decodeSingularBoolField(value: &_storage._liked) }()
+        case 10: try { try decoder.decodeSingularBoolField(value: &_storage._watchLater) }()
+        case 11: try { try decoder.decodeSingularBoolField(value: &_storage._watched) }()
+        case 12: try { try decoder.decodeSingularStringField(value: &_storage._sharerImageURL) }()
+        case 13: try { try decoder.decodeSingularStringField(value: &_storage._shortLink) }()
+        case 14: try { try decoder.decodeSingularStringField(value: &_storage._channel) }()
+        case 15: try { try decoder.decodeSingularStringField(value: &_storage._message) }()
+        case 16: try { try decoder.decodeSingularBoolField(value: &_storage._removed) }()
+        default: break
+        }
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    try withExtendedLifetime(_storage) { (_storage: _StorageClass) in
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every if/case branch local when no optimizations
+      // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+      // https://github.com/apple/swift-protobuf/issues/1182
+      if !_storage._broadcast.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._broadcast, fieldNumber: 1)
+      }
+      if !_storage._video.isEmpty {
+        try visitor.visitSingularStringField(value: _storage._video, fieldNumber: 2)
+      }
+      try { if let v = _storage._title {
+        try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+      } }()
+      try { if let v = _storage._sharer {
+        try visitor.visitSingularStringField(value: v, fieldNumber: 4)
+      } }()
+      try { if let v = _storage._origin {
+        try visitor.visitSingularStringField(value: v, fieldNumber: 5)
+      } }()
+      try { if let v = _storage._comment {
+        try visitor.visitSingularStringField(value: v, fieldNumber: 6)
+      } }()
+      try { if let v = _storage._createdAt {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
+      } }()
+      try { if let v = _storage._updatedAt {
+        try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
+      } }()
+      try { if let v = _storage._liked {
+        try visitor.visitSingularBoolField(value: v, fieldNumber: 9)
+      } }()
+      try { if let v = _storage._watchLater {
+        try visitor.visitSingularBoolField(value: v, fieldNumber: 10)
+      } }()
+      try { if let v = _storage._watched {
+        try visitor.visitSingularBoolField(value: v, fieldNumber: 11)
+      } }()
+      try { if let v = _storage._sharerImageURL {
+        try visitor.visitSingularStringField(value: v, fieldNumber: 12)
+      } }()
+      try { if let v = _storage._shortLink {
+        try visitor.visitSingularStringField(value: v, fieldNumber: 13)
+      } }()
+      try { if let v = _storage._channel {
+        try visitor.visitSingularStringField(value: v, fieldNumber: 14)
+      } }()
+      try { if let v = _storage._message {
+        try visitor.visitSingularStringField(value: v, fieldNumber: 15)
+      } }()
+      try { if let v = _storage._removed {
+        try visitor.visitSingularBoolField(value: v, fieldNumber: 16)
+      } }()
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: BroadcastReceived, rhs: BroadcastReceived) -> Bool {
+    if lhs._storage !== rhs._storage {
+      let storagesAreEqual: Bool = withExtendedLifetime((lhs._storage, rhs._storage)) { (_args: (_StorageClass, _StorageClass)) in
+        let _storage = _args.0
+        let rhs_storage = _args.1
+        if _storage._broadcast != rhs_storage._broadcast {return false}
+        if _storage._video != rhs_storage._video {return false}
+        if _storage._title != rhs_storage._title {return false}
+        if _storage._sharer != rhs_storage._sharer {return false}
+        if _storage._origin != rhs_storage._origin {return false}
+        if _storage._comment != rhs_storage._comment {return false}
+        if _storage._createdAt != rhs_storage._createdAt {return false}
+        if _storage._updatedAt != rhs_storage._updatedAt {return false}
+        if _storage._liked != rhs_storage._liked {return false}
+        if _storage._watchLater != rhs_storage._watchLater {return false}
+        if _storage._watched != rhs_storage._watched {return false}
+        if _storage._sharerImageURL != rhs_storage._sharerImageURL {return false}
+        if _storage._shortLink != rhs_storage._shortLink {return false}
+        if _storage._channel != rhs_storage._channel {return false}
+        if _storage._message != rhs_storage._message {return false}
+        if _storage._removed != rhs_storage._removed {return false}
+        return true
+      }
+      if !storagesAreEqual {return false}
+    }
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension VideoDescribed: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".VideoDescribed"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}video\0\u{1}title\0\u{3}thumbnail_url\0\u{1}description\0\u{3}duration_seconds\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -690,19 +952,11 @@ nonisolated extension BroadcastReceived: SwiftProtobuf.Message, SwiftProtobuf._M
       // allocates stack space for every case branch when no optimizations are
       // enabled. https://github.com/apple/swift-protobuf/issues/1034
       switch fieldNumber {
-      case 1: try { try decoder.decodeSingularStringField(value: &self.broadcast) }()
-      case 2: try { try decoder.decodeSingularStringField(value: &self.video) }()
-      case 3: try { try decoder.decodeSingularStringField(value: &self._title) }()
-      case 4: try { try decoder.decodeSingularStringField(value: &self._sharer) }()
-      case 5: try { try decoder.decodeSingularStringField(value: &self._origin) }()
-      case 6: try { try decoder.decodeSingularStringField(value: &self._comment) }()
-      case 7: try { try decoder.decodeSingularMessageField(value: &self._createdAt) }()
-      case 8: try { try decoder.decodeSingularMessageField(value: &self._updatedAt) }()
-      case 9: try { try decoder.decodeSingularBoolField(value: &self._liked) }()
-      case 10: try { try decoder.decodeSingularBoolField(value: &self._watchLater) }()
-      case 11: try { try decoder.decodeSingularBoolField(value: &self._watched) }()
-      case 14: try { try decoder.decodeSingularStringField(value: &self._channel) }()
-      case 16: try { try decoder.decodeSingularBoolField(value: &self._removed) }()
+      case 1: try { try decoder.decodeSingularStringField(value: &self.video) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self._title) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self._thumbnailURL) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self._description_p) }()
+      case 5: try { try decoder.decodeSingularDoubleField(value: &self._durationSeconds) }()
       default: break
       }
     }
@@ -713,62 +967,30 @@ nonisolated extension BroadcastReceived: SwiftProtobuf.Message, SwiftProtobuf._M
     // allocates stack space for every if/case branch local when no optimizations
     // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
     // https://github.com/apple/swift-protobuf/issues/1182
-    if !self.broadcast.isEmpty {
-      try visitor.visitSingularStringField(value: self.broadcast, fieldNumber: 1)
-    }
     if !self.video.isEmpty {
-      try visitor.visitSingularStringField(value: self.video, fieldNumber: 2)
+      try visitor.visitSingularStringField(value: self.video, fieldNumber: 1)
     }
     try { if let v = self._title {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._thumbnailURL {
       try visitor.visitSingularStringField(value: v, fieldNumber: 3)
     } }()
-    try { if let v = self._sharer {
+    try { if let v = self._description_p {
       try visitor.visitSingularStringField(value: v, fieldNumber: 4)
     } }()
-    try { if let v = self._origin {
-      try visitor.visitSingularStringField(value: v, fieldNumber: 5)
-    } }()
-    try { if let v = self._comment {
-      try visitor.visitSingularStringField(value: v, fieldNumber: 6)
-    } }()
-    try { if let v = self._createdAt {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 7)
-    } }()
-    try { if let v = self._updatedAt {
-      try visitor.visitSingularMessageField(value: v, fieldNumber: 8)
-    } }()
-    try { if let v = self._liked {
-      try visitor.visitSingularBoolField(value: v, fieldNumber: 9)
-    } }()
-    try { if let v = self._watchLater {
-      try visitor.visitSingularBoolField(value: v, fieldNumber: 10)
-    } }()
-    try { if let v = self._watched {
-      try visitor.visitSingularBoolField(value: v, fieldNumber: 11)
-    } }()
-    try { if let v = self._channel {
-      try visitor.visitSingularStringField(value: v, fieldNumber: 14)
-    } }()
-    try { if let v = self._removed {
-      try visitor.visitSingularBoolField(value: v, fieldNumber: 16)
+    try { if let v = self._durationSeconds {
+      try visitor.visitSingularDoubleField(value: v, fieldNumber: 5)
     } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
-  public static func ==(lhs: BroadcastReceived, rhs: BroadcastReceived) -> Bool {
-    if lhs.broadcast != rhs.broadcast {return false}
+  public static func ==(lhs: VideoDescribed, rhs: VideoDescribed) -> Bool {
     if lhs.video != rhs.video {return false}
     if lhs._title != rhs._title {return false}
-    if lhs._sharer != rhs._sharer {return false}
-    if lhs._origin != rhs._origin {return false}
-    if lhs._comment != rhs._comment {return false}
-    if lhs._createdAt != rhs._createdAt {return false}
-    if lhs._updatedAt != rhs._updatedAt {return false}
-    if lhs._liked != rhs._liked {return false}
-    if lhs._watchLater != rhs._watchLater {return false}
-    if lhs._watched != rhs._watched {return false}
-    if lhs._channel != rhs._channel {return false}
-    if lhs._removed != rhs._removed {return false}
+    if lhs._thumbnailURL != rhs._thumbnailURL {return false}
+    if lhs._description_p != rhs._description_p {return false}
+    if lhs._durationSeconds != rhs._durationSeconds {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

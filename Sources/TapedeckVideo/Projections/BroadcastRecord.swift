@@ -27,6 +27,10 @@ struct BroadcastRecord: Equatable {
     private(set) var comment: [UInt8]?
     private(set) var liked: Bool?
     private(set) var watched: Bool?
+    private(set) var sharerImage: [UInt8]?
+    private(set) var shortLink: [UInt8]?
+    /// The id of the comment that contains the sharer's text.
+    private(set) var message: [UInt8]?
 
     private struct Fields: OptionSet {
         let rawValue: UInt64
@@ -37,6 +41,9 @@ struct BroadcastRecord: Equatable {
         static let comment = Fields(rawValue: 16)
         static let liked = Fields(rawValue: 32)
         static let watched = Fields(rawValue: 64)
+        static let sharerImage = Fields(rawValue: 128)
+        static let shortLink = Fields(rawValue: 256)
+        static let message = Fields(rawValue: 512)
     }
 
     /// Merges another sighting; returns false if the result depends on an unknown order.
@@ -76,11 +83,20 @@ struct BroadcastRecord: Equatable {
         merge(.comment, text(wire.comment), into: &comment, &fromNewest)
         merge(.liked, wire.liked, into: &liked, &fromNewest)
         merge(.watched, wire.watched, into: &watched, &fromNewest)
+        merge(.sharerImage, text(wire.sharerImage), into: &sharerImage, &fromNewest)
+        merge(.shortLink, text(wire.shortLink), into: &shortLink, &fromNewest)
+        merge(.message, text(wire.message), into: &message, &fromNewest)
         return isDecided
     }
 
     /// Whether the account's owner likes the broadcast, which the remote still has.
     var isLiked: Bool { !isRemoved && liked == true }
+
+    /// Whether the account's owner has watched the broadcast, which the remote still has.
+    var isWatched: Bool { !isRemoved && watched == true }
+
+    /// Whether the sharer's text is a comment of its own and the remote still has the broadcast.
+    var isToldByMessage: Bool { !isRemoved && message != nil }
 
     /// The sharer's comment, or the title if there is no comment.
     var text: [UInt8]? { comment.flatMap { $0.isEmpty ? nil : $0 } ?? title }
@@ -102,6 +118,9 @@ struct BroadcastRecord: Equatable {
         if wire.comment != nil { fields.insert(.comment) }
         if wire.liked != nil { fields.insert(.liked) }
         if wire.watched != nil { fields.insert(.watched) }
+        if wire.sharerImage != nil { fields.insert(.sharerImage) }
+        if wire.shortLink != nil { fields.insert(.shortLink) }
+        if wire.message != nil { fields.insert(.message) }
         var writer = StateWriter()
         writer.bytes.reserveCapacity(FoldOrder.encodedCount + 32 + payload.byteCount)
         writer.add(order)
@@ -118,6 +137,9 @@ struct BroadcastRecord: Equatable {
             add(wire.sharer)
             add(wire.origin)
             add(wire.comment)
+            add(wire.sharerImage)
+            add(wire.shortLink)
+            add(wire.message)
         }
         writer.add(wire.liked)
         writer.add(wire.watched)
@@ -139,6 +161,9 @@ struct BroadcastRecord: Equatable {
         sharer = try reader.optionalBytes()
         origin = try reader.optionalBytes()
         comment = try reader.optionalBytes()
+        sharerImage = try reader.optionalBytes()
+        shortLink = try reader.optionalBytes()
+        message = try reader.optionalBytes()
         liked = try reader.optionalBool()
         watched = try reader.optionalBool()
     }
@@ -151,7 +176,9 @@ struct BroadcastRecord: Equatable {
         writer.add(isRemoved)
         writer.add(fromNewest.rawValue)
         writer.add(createdAt)
-        for text in [title, sharer, origin, comment] { writer.add(text) }
+        for text in [title, sharer, origin, comment, sharerImage, shortLink, message] {
+            writer.add(text)
+        }
         for flag in [liked, watched] { writer.add(flag) }
         return writer.bytes
     }

@@ -16,6 +16,10 @@ struct BroadcastWire {
     private(set) var liked: Bool?
     private(set) var watchLater: Bool?
     private(set) var watched: Bool?
+    private(set) var sharerImage: WireField?
+    private(set) var shortLink: WireField?
+    /// The id of the comment that contains the sharer's text.
+    private(set) var message: WireField?
     /// Whether the remote no longer has the broadcast.
     private(set) var isRemoved = false
 
@@ -35,6 +39,9 @@ struct BroadcastWire {
             case 9: liked = field.bool
             case 10: watchLater = field.bool
             case 11: watched = field.bool
+            case 12: sharerImage = field
+            case 13: shortLink = field
+            case 15: message = field
             case 16: isRemoved = field.bool == true
             default: break
             }

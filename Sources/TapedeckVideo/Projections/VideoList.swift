@@ -3,11 +3,12 @@ public import TapedeckProjections
 
 /// The shared videos: one row per video, combined from its broadcasts, with comments and likes.
 ///
-/// Items: `BroadcastItems`, comments as described in `CommentedState`, and `k` intent → the time at
-/// which a remote confirmed the intent. Table 0 contains the videos that have a broadcast, latest
+/// Items: `BroadcastItems`, comments as described in `CommentedState`, `k` intent → the time at
+/// which a remote confirmed the intent, and `d` → the merged descriptions of the video. Table 0 contains the videos that have a broadcast, latest
 /// share first. Tables 1 and 2 contain the videos that the user likes, by latest share and by
 /// latest like. Table 3 is the index of duplicates: the videos that have more than one broadcast,
-/// by key. The value of a row is the visible part of the state.
+/// by key. Table 4 contains, by key, the videos that were neither shared nor liked but of which
+/// something else is known. The value of a row is the visible part of the state.
 ///
 /// The user's last toggle determines whether a video is liked, until a remote confirms the toggle
 /// and then reports the likes of the video's broadcasts again. After that, or if there is no
@@ -21,33 +22,38 @@ public struct VideoList: Projection {
 
     /// `videos`.
     public var name: String { "videos" }
-    /// 6.
-    public var version: Int { 6 }
+    /// 7.
+    public var version: Int { 7 }
     /// The winner rule.
     public var parameters: String { "winner=\(winner.rawValue)" }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Broadcasts, comments, likes, and confirmations from remotes.
+    /// Broadcasts, comments, likes, confirmations from remotes, descriptions, and viewings.
     public var eventTypes: [EventType] {
         [
             BroadcastReceived.eventType, CommentPosted.eventType, CommentObserved.eventType,
-            LikeToggled.eventType, IntentOutcome.eventType,
+            LikeToggled.eventType, IntentOutcome.eventType, VideoDescribed.eventType,
+            VideoWatched.eventType,
         ]
     }
     /// Any order: versions determine the newest sighting of a broadcast.
     public var law: FoldLaw { .any }
-    /// Four tables: all videos, the liked videos in two orders, and the videos that were shared
-    /// more than once.
+    /// Five tables: all shared videos, the liked videos in two orders, the videos that were shared
+    /// more than once, and the other known videos.
     public var tables: [String] {
-        ["newest-first", "liked-newest-first", "liked-last-first", "duplicates-by-key"]
+        [
+            "newest-first", "liked-newest-first", "liked-last-first", "duplicates-by-key",
+            "others-by-key",
+        ]
     }
     /// The rule in one sentence.
     public var ruleText: String? {
         """
         Every broadcast that the remote has not removed is counted once, with the content of its \
-        newest sightings; the \(winner.rawValue) one represents the video. The user's last toggle \
+        newest sightings; the \(winner.rawValue) one represents the video. A video without a \
+        title of its broadcast has the title in its newest description. The user's last toggle \
         determines whether the video is liked, until a remote that has confirmed the toggle \
-        reports otherwise.
+        reports otherwise. A video is watched if the user or a broadcast says so.
         """
     }
     /// The broadcasts and comments of a video.
@@ -58,6 +64,7 @@ public struct VideoList: Projection {
         static let favourites = 1
         static let likes = 2
         static let duplicates = 3
+        static let others = 4
     }
 
     /// The known facts about a video.
@@ -73,11 +80,33 @@ public struct VideoList: Projection {
         var winner: BroadcastPlace?
         var title: [UInt8]?
         var sharer: [UInt8]?
+        /// The URL of the picture of the sharer.
+        var sharerImage: [UInt8]?
+        /// The part of the video's descriptions that lists show.
+        var about = VideoAbout()
+        /// The number of broadcasts that the remote reports as watched.
+        var watched: UInt64 = 0
+        /// Whether the user has watched the video here.
+        var isWatchedHere = false
+        /// The number of broadcasts whose text is one of the observed comments.
+        var toldByMessage: UInt64 = 0
         /// The user's last toggle.
         var ownLike: OwnLike?
         /// The time of the last sighting that says whether a broadcast is liked, in Unix
         /// milliseconds.
         var likesToldAt: Int64?
+
+        /// The title of the broadcast that represents the video, otherwise that of its description.
+        var shownTitle: [UInt8]? { title.flatMap { $0.isEmpty ? nil : $0 } ?? about.title }
+
+        /// The number of comments; the text of a broadcast is a comment.
+        var comments: UInt64 { broadcasts - toldByMessage + posted + observed }
+
+        /// Whether the user has watched the video.
+        var isWatched: Bool { isWatchedHere || watched > 0 }
+
+        /// Whether something is known of the video besides broadcasts and likes.
+        fileprivate var isKnown: Bool { isWatched || about != VideoAbout() }
 
         /// Whether the user likes the video.
         var isLiked: Bool { decidingLike?.isOn ?? (liked > 0) }
@@ -91,11 +120,12 @@ public struct VideoList: Projection {
             return ownLike
         }
 
-        /// The state as stored in rows: whether the video is liked but not why, so that invisible
-        /// changes do not change rows.
+        /// The state as stored in rows: whether the video is liked and watched but not why, so that
+        /// invisible changes do not change rows.
         fileprivate var shown: State {
             var shown = self
             shown.liked = isLiked ? 1 : 0
+            (shown.watched, shown.isWatchedHere) = (isWatched ? 1 : 0, false)
             (shown.ownLike, shown.likesToldAt) = (nil, nil)
             return shown
         }
@@ -119,6 +149,11 @@ public struct VideoList: Projection {
             }
             title = try bytes.optionalBytes()
             sharer = try bytes.optionalBytes()
+            sharerImage = try bytes.optionalBytes()
+            about = try VideoAbout(reading: &bytes)
+            watched = try bytes.uint64()
+            isWatchedHere = try bytes.bool()
+            toldByMessage = try bytes.uint64()
             ownLike = try bytes.optional { (reader) throws(ModelError) in
                 try OwnLike(reading: &reader)
             }
@@ -140,27 +175,34 @@ public struct VideoList: Projection {
             }
             bytes.add(title)
             bytes.add(sharer)
+            bytes.add(sharerImage)
+            about.encode(into: &bytes)
+            bytes.add(watched)
+            bytes.add(isWatchedHere)
+            bytes.add(toldByMessage)
             bytes.add(ownLike) { writer, like in like.encode(into: &writer) }
             bytes.add(likesToldAt)
         }
     }
 
-    /// Folds a broadcast, a comment, a like or a confirmation.
+    /// Folds a broadcast, a comment, a like, a confirmation, a description or a viewing.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0: try foldBroadcast(event, into: &key)
         case 1: try key.foldPosted(event)
         case 2: try key.foldObserved(event)
         case 3: try foldLike(event, into: &key)
-        default: try foldOutcome(event, into: &key)
+        case 4: try foldOutcome(event, into: &key)
+        case 5: try foldDescription(event, into: &key)
+        default: key.state.isWatchedHere = true
         }
     }
 
     /// Adds a row for a shared video, another if it was shared more than once, and two more if it
-    /// is liked.
+    /// is liked; or a row for another known video.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         let isLiked = state.isLiked
-        guard state.broadcasts > 0 || isLiked else { return }
+        guard state.broadcasts > 0 || isLiked || state.isKnown else { return }
         var value = StateWriter()
         state.shown.encode(into: &value)
         let newest = RowKey().descending(state.newestAt ?? 0).text(key.name)
@@ -169,7 +211,12 @@ public struct VideoList: Projection {
             rows.add(
                 table: Table.duplicates, key: RowKey().text(key.name), value: value.bytes)
         }
-        guard isLiked else { return }
+        guard isLiked else {
+            if state.broadcasts == 0 {
+                rows.add(table: Table.others, key: RowKey().text(key.name), value: value.bytes)
+            }
+            return
+        }
         rows.add(table: Table.favourites, key: newest, value: value.bytes)
         let likedAt = state.decidingLike?.at ?? state.newestAt ?? 0
         rows.add(
@@ -208,6 +255,39 @@ public struct VideoList: Projection {
         if key.state.ownLike?.event == intent { key.state.ownLike?.confirmedAt = place.time }
     }
 
+    // MARK: - Descriptions
+
+    /// The name of the item with the merged descriptions.
+    private static let description = RowKey([UInt8(ascii: "d")])
+
+    /// Returns the merged descriptions in the items of a video; nil if there are none.
+    static func description(
+        of key: Tag, _ views: some ViewReader, _ projection: VideoList
+    ) throws -> VideoDescribed? {
+        try views.item(of: projection, key: key, name: description).flatMap {
+            try StateReader.read($0) { (reader) throws(ModelError) in
+                try SightingStack<VideoDescribed>(decoding: &reader)
+            }.merged
+        }
+    }
+
+    private func foldDescription(
+        _ event: borrowing FoldEvent, into key: inout KeyedState<State>
+    ) throws {
+        var sightings =
+            try key.item(VideoList.description).map {
+                try StateReader.read($0) { (reader) throws(ModelError) in
+                    try SightingStack<VideoDescribed>(decoding: &reader)
+                }
+            } ?? SightingStack()
+        let sighting = try event.decode(VideoDescribed.self)
+        guard sightings.add(sighting, payload: event.payload, order: event.order) else { return }
+        var writer = StateWriter()
+        sightings.encode(into: &writer)
+        key.setItem(VideoList.description, writer.bytes)
+        if let merged = sightings.merged { key.state.about = VideoAbout(merged) }
+    }
+
     // MARK: - Broadcasts
 
     private func foldBroadcast(
@@ -231,6 +311,8 @@ public struct VideoList: Projection {
             }
             key.state.broadcasts += 1
             if wire.liked == true { key.state.liked += 1 }
+            if wire.watched == true { key.state.watched += 1 }
+            if wire.message != nil { key.state.toldByMessage += 1 }
             key.setItem(
                 BroadcastItems.name(time, wire.broadcast, of: event.payload),
                 BroadcastRecord.encoded(first: wire, event.payload, order: event.order))
@@ -245,6 +327,7 @@ public struct VideoList: Projection {
                 key.state.winner = place
                 key.state.title = wire.title.map { event.payload.bytes($0) }
                 key.state.sharer = wire.sharer.map { event.payload.bytes($0) }
+                key.state.sharerImage = wire.sharerImage.map { event.payload.bytes($0) }
             }
             return
         }
@@ -262,6 +345,10 @@ public struct VideoList: Projection {
         if before.isLiked, !record.isLiked { key.state.liked -= 1 }
         if before.isRemoved, !record.isRemoved { key.state.broadcasts += 1 }
         if !before.isRemoved, record.isRemoved { key.state.broadcasts -= 1 }
+        if !before.isWatched, record.isWatched { key.state.watched += 1 }
+        if before.isWatched, !record.isWatched { key.state.watched -= 1 }
+        if !before.isToldByMessage, record.isToldByMessage { key.state.toldByMessage += 1 }
+        if before.isToldByMessage, !record.isToldByMessage { key.state.toldByMessage -= 1 }
         let isElsewhere = moved != place || before.isRemoved != record.isRemoved
         if isElsewhere {
             key.removeItem(BroadcastItems.name(place, isRemoved: before.isRemoved))
@@ -284,6 +371,7 @@ public struct VideoList: Projection {
         state.winner = place
         state.title = record.title
         state.sharer = record.sharer
+        state.sharerImage = record.sharerImage
     }
 
     /// Recomputes the winner and the newest time after the creation time of a broadcast has
@@ -292,7 +380,7 @@ public struct VideoList: Projection {
         let list = RowKey(BroadcastItems.byTime)
         guard let first = key.firstItem(prefix: list), let last = key.lastItem(prefix: list) else {
             (key.state.newestAt, key.state.winner) = (nil, nil)
-            (key.state.title, key.state.sharer) = (nil, nil)
+            (key.state.title, key.state.sharer, key.state.sharerImage) = (nil, nil, nil)
             return
         }
         // A known time of 0 sorts like an unknown time, so read the time from the record of the
@@ -303,6 +391,47 @@ public struct VideoList: Projection {
             crown(place, try BroadcastRecord(decoding: held.value), &key.state)
         }
     }
+}
+
+/// The part of a video's descriptions that lists show.
+struct VideoAbout: Equatable {
+    var title: [UInt8]?
+    var thumbnail: [UInt8]?
+    var durationMilliseconds: Int64?
+
+    init() {}
+
+    init(_ sighting: VideoDescribed) {
+        if sighting.hasTitle { title = Array(sighting.title.utf8) }
+        if sighting.hasThumbnailURL { thumbnail = Array(sighting.thumbnailURL.utf8) }
+        if sighting.hasDurationSeconds {
+            durationMilliseconds = Int64((sighting.durationSeconds * 1_000).rounded())
+        }
+    }
+
+    /// The duration in seconds.
+    var durationSeconds: Double? { durationMilliseconds.map { Double($0) / 1_000 } }
+
+    init(reading bytes: inout StateReader) throws(ModelError) {
+        title = try bytes.optionalBytes()
+        thumbnail = try bytes.optionalBytes()
+        durationMilliseconds = try bytes.optionalInt64()
+    }
+
+    func encode(into bytes: inout StateWriter) {
+        bytes.add(title)
+        bytes.add(thumbnail)
+        bytes.add(durationMilliseconds)
+    }
+}
+
+extension VideoDescribed: PartialSighting {
+    static let sightingFields: [SightingField<VideoDescribed>] = [
+        SightingField(\.video), SightingField(\.hasTitle, \.title),
+        SightingField(\.hasThumbnailURL, \.thumbnailURL),
+        SightingField(\.hasDescription_p, \.description_p),
+        SightingField(\.hasDurationSeconds, \.durationSeconds),
+    ]
 }
 
 extension BroadcastItems {

@@ -21,6 +21,12 @@ public struct GroupEntry: Codable, Hashable, Sendable {
     @NullWhenNil public var title: String?
     /// The user who shared or submitted the video.
     @NullWhenNil public var sharer: String?
+    /// The URL of the sharer's picture.
+    @NullWhenNil public var sharerImageUrl: String?
+    /// The URL of the video's still picture.
+    @NullWhenNil public var thumbnailUrl: String?
+    /// The video's duration, in seconds.
+    @NullWhenNil public var durationSeconds: Double?
     /// The number of broadcasts of the video.
     public var broadcasts: Int
     /// The time at which the video was last shared or, if it was never shared, the time at which it
@@ -33,6 +39,8 @@ public struct GroupEntry: Codable, Hashable, Sendable {
     public var liked: Bool
     /// Whether the video is on the watch-later list.
     public var watchLater: Bool
+    /// Whether the user has watched the video.
+    public var watched: Bool
     /// Whether the video can be played.
     public var playability: PlayabilityState
 }
@@ -177,15 +185,20 @@ extension VideoQueries {
         let known = PlayabilityEntry(
             key.name, try reader.state(of: projections.playability, key: key), at: now)
         var entry = GroupEntry(
-            key: String(key.name), title: state?.title?.utf8Text,
-            sharer: state?.sharer?.utf8Text, broadcasts: Int(clamping: state?.broadcasts ?? 0),
+            key: String(key.name), title: state?.shownTitle?.utf8Text,
+            sharer: state?.sharer?.utf8Text, sharerImageUrl: state?.sharerImage?.utf8Text,
+            thumbnailUrl: state?.about.thumbnail?.utf8Text,
+            durationSeconds: state?.about.durationSeconds,
+            broadcasts: Int(clamping: state?.broadcasts ?? 0),
             newestAt: state?.newestAt.map(UTCTime.init), listedAt: table.listedAt(row),
             liked: state?.isLiked ?? false, watchLater: marked?.since != nil,
+            watched: state?.isWatched ?? false,
             playability: known.state)
         if table.isOfSubmissions, entry.broadcasts == 0,
             let submission = try submission(video: entry.key)
         {
-            entry.title = submission.title
+            entry.title = submission.title ?? entry.title
+            entry.thumbnailUrl = submission.thumbnail ?? entry.thumbnailUrl
             entry.sharer = submission.nickname ?? submission.owner
             entry.newestAt = submission.createdAt
         }

@@ -27,9 +27,15 @@ extension LiveQuery where Self == LiveList<CommentEntry> {
         of projection: some Projection, _ key: Tag, _ limit: Int, _ projections: VideoProjections
     ) -> Self {
         let parts = CommentItems.lists.map { list in
-            Self.Part(RowRange(of: projection, itemsOf: key, prefix: RowKey(list))) {
-                row, queries, _ in
-                LiveEntry(try queries.comment(row, of: projection, key))
+            let isOfBroadcasts = list == BroadcastItems.byTime
+            let rows = RowRange(of: projection, itemsOf: key, prefix: RowKey(list)) {
+                try !isOfBroadcasts || !BroadcastRecord(decoding: $0).isToldByMessage
+            }
+            return Self.Part(rows) { row, queries, _ in
+                guard let comment = try queries.comment(row, of: projection, key) else {
+                    throw Self.nothingToShow("a comment")
+                }
+                return LiveEntry(comment)
             }
         }
         return Self(parts, .merged(prefixCount: 1), limit: limit, projections)

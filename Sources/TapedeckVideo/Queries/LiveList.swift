@@ -105,6 +105,7 @@ extension LiveQuery where Self == LiveList<GroupEntry> {
             // ranges.
             (RowRange(of: videos, table: VideoList.Table.newest), 8),
             (RowRange(of: videos, table: VideoList.Table.likes), 8),
+            (RowRange(of: videos, table: VideoList.Table.others), 0),
             (RowRange(of: projections.watchLater), 8),
             (RowRange(of: playability, table: Playability.playable), 8),
             (RowRange(of: playability, table: Playability.unplayable), 8),

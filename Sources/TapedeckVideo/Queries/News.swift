@@ -34,8 +34,10 @@ public enum NewsRule: Sendable {
     case of2012
 }
 
-/// The time and id of a broadcast, and its video.
-private typealias Share = (place: BroadcastPlace, video: VideoKey)
+/// The time and id of a broadcast, its video, and the id of the comment that contains its text.
+private typealias Share = (place: BroadcastPlace, video: VideoKey, message: String?)
+/// The id of a comment and its video.
+private typealias Comment = (id: String, video: VideoKey)
 
 /// The newest of the sightings that a log contains after some position.
 private struct NewestSighting<Subject> {
@@ -100,8 +102,10 @@ extension VideoQueries {
             }
         }
         if rule == .everyShare {
-            for video in try newComments(since: mark, through: head, in: log)
-            where try isListed(video) { comments += 1 }
+            // The sharer's text is part of the share.
+            let messages = Set(shares.compactMap(\.message))
+            for comment in try newComments(since: mark, through: head, in: log)
+            where try !messages.contains(comment.id) && isListed(comment.video) { comments += 1 }
         }
         return News(newVideos: videos.count, newComments: comments, head: head)
     }
@@ -117,6 +121,7 @@ extension VideoQueries {
             let time = payload.hasCreatedAt ? payload.createdAt.milliseconds : nil
             if let index = places[payload.broadcast] {
                 if let time { shares[index].subject.place.time = time }
+                if payload.hasMessage { shares[index].subject.message = payload.message }
                 shares[index].add(event.fact, isRemoved: payload.removed)
                 return
             }
@@ -125,18 +130,20 @@ extension VideoQueries {
             let place = BroadcastPlace(time: time ?? 0, id: Array(payload.broadcast.utf8))
             shares.append(
                 NewestSighting(
-                    (place, try VideoKey(payload.video)), fact, isRemoved: payload.removed))
+                    (
+                        place, try VideoKey(payload.video),
+                        payload.hasMessage ? payload.message : nil
+                    ), fact, isRemoved: payload.removed))
         }
         return shares.filter { !$0.isRemoved }.map(\.subject)
     }
 
-    /// Returns the videos on which other users commented after a position, once for each comment
-    /// that the remote still shows.
+    /// Returns the comments of other users on videos after a position that the remote still shows.
     private func newComments(
         since mark: LogPosition, through head: LogPosition, in log: EventLog
-    ) throws -> [VideoKey] {
+    ) throws -> [Comment] {
         var places: [String: Int] = [:]
-        var comments: [NewestSighting<VideoKey>] = []
+        var comments: [NewestSighting<Comment>] = []
         try forEach(CommentObserved.self, since: mark, through: head, in: log) { event, payload in
             // The user's own comments are not new to the user.
             guard payload.hasVideo, !payload.hasPostedAs else { return }
@@ -148,7 +155,8 @@ extension VideoQueries {
             places[payload.comment] = comments.count
             comments.append(
                 NewestSighting(
-                    try VideoKey(payload.video), fact, isRemoved: payload.removed))
+                    (payload.comment, try VideoKey(payload.video)), fact,
+                    isRemoved: payload.removed))
         }
         return comments.filter { !$0.isRemoved }.map(\.subject)
     }

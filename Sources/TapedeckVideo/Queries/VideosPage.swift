@@ -13,20 +13,28 @@ public struct VideosPage: Codable, Hashable, Sendable {
 public struct VideoEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var key: String
-    /// The title in the winning broadcast.
+    /// The title in the winning broadcast or, if it has none, the title in the video's description.
     @NullWhenNil public var title: String?
     /// The user who shared the winning broadcast.
     @NullWhenNil public var sharer: String?
+    /// The URL of the sharer's picture.
+    @NullWhenNil public var sharerImageUrl: String?
+    /// The URL of the video's still picture.
+    @NullWhenNil public var thumbnailUrl: String?
+    /// The video's duration, in seconds.
+    @NullWhenNil public var durationSeconds: Double?
     /// The number of broadcasts of the video.
     public var broadcasts: Int
     /// The first comments on the video, oldest first.
     public var comments: [CommentEntry]
-    /// The total number of comments; each broadcast counts as one comment.
+    /// The total number of comments; the text of a broadcast counts as one comment.
     public var commentCount: Int
     /// The time at which the video was last shared.
     @NullWhenNil public var newestAt: UTCTime?
     /// Whether the video is on the watch-later list.
     public var watchLater: Bool
+    /// Whether the user has watched the video.
+    public var watched: Bool
 }
 
 /// A page of comments.
@@ -68,13 +76,17 @@ extension VideoQueries {
         }
         let marked = try reader.state(of: projections.watchLater, key: tag)
         return VideoEntry(
-            key: String(tag.name), title: state.title?.utf8Text,
-            sharer: state.sharer?.utf8Text, broadcasts: Int(clamping: state.broadcasts),
+            key: String(tag.name), title: state.shownTitle?.utf8Text,
+            sharer: state.sharer?.utf8Text, sharerImageUrl: state.sharerImage?.utf8Text,
+            thumbnailUrl: state.about.thumbnail?.utf8Text,
+            durationSeconds: state.about.durationSeconds,
+            broadcasts: Int(clamping: state.broadcasts),
             comments: try comments(
                 of: projections.videos, tag, after: nil, limit: QueryLimits.commentsPerVideoMax
             ).map(\.entry),
-            commentCount: Int(clamping: state.broadcasts &+ state.posted &+ state.observed),
-            newestAt: state.newestAt.map(UTCTime.init), watchLater: marked?.since != nil)
+            commentCount: Int(clamping: state.comments),
+            newestAt: state.newestAt.map(UTCTime.init), watchLater: marked?.since != nil,
+            watched: state.isWatched)
     }
 
     /// Returns the comments on a video, oldest first; the page is empty if the video has none.
@@ -112,7 +124,8 @@ extension VideoQueries {
     /// of time.
     ///
     /// The texts of broadcasts and the two kinds of comments are stored in three lists, each sorted
-    /// by time and id. Comments without a known time come first.
+    /// by time and id. Comments without a known time come first. A broadcast whose text is one of
+    /// the comments is left out.
     ///
     /// - Parameter after: the place after which to start, which is an item's name without its
     ///   list's letter; nil to start at the front.
@@ -121,25 +134,33 @@ extension VideoQueries {
     ) throws -> [(place: [UInt8], entry: CommentEntry)] {
         var found: [(place: [UInt8], entry: CommentEntry)] = []
         for list in CommentItems.lists {
-            let rows = try reader.items(
-                of: projection, key: key, prefix: RowKey(list), after: after.map { list + $0 },
-                limit: limit)
-            for row in rows {
-                found.append((Array(row.key.dropFirst()), try comment(row, of: projection, key)))
+            var (place, count) = (after.map { list + $0 }, 0)
+            while count < limit {
+                let rows = try reader.items(
+                    of: projection, key: key, prefix: RowKey(list), after: place, limit: limit)
+                for row in rows.prefix(while: { _ in count < limit }) {
+                    guard let entry = try comment(row, of: projection, key) else { continue }
+                    found.append((Array(row.key.dropFirst()), entry))
+                    count += 1
+                }
+                guard rows.count == limit else { break }
+                place = rows.last?.key
             }
         }
         found.sort { $0.place.lexicographicallyPrecedes($1.place) }
         return Array(found.prefix(limit))
     }
 
-    /// Returns the comment in an item of one of `CommentItems.lists`.
+    /// Returns the comment in an item of one of `CommentItems.lists`; nil for a broadcast whose text
+    /// is a comment of its own.
     func comment(
         _ row: Row, of projection: some Projection, _ key: Tag
-    ) throws -> CommentEntry {
+    ) throws -> CommentEntry? {
         let id = row.key.dropFirst(9)
         switch row.key.prefix(1) {
         case BroadcastItems.byTime[...]:
             let record = try BroadcastRecord(decoding: row.value)
+            guard !record.isToldByMessage else { return nil }
             return CommentEntry(
                 id: Array(id).utf8Text, author: record.sharer?.utf8Text,
                 text: record.text?.utf8Text, at: record.createdAt.map(UTCTime.init))

@@ -85,19 +85,25 @@ struct SearchPlace: Equatable {
 
 extension SearchIndex<SharedVideos> {
     /// Indexes the comments on videos, and the videos by their sharer and by the titles of all
-    /// their broadcasts.
+    /// their broadcasts and of their description.
     static func videos(_ base: VideoList) -> SearchIndex {
-        SearchIndex(SharedVideos(base), version: 2, [.video, .comment]) { state, key in
+        SearchIndex(SharedVideos(base), version: 3, [.video, .comment]) { state, key in
             let video = state.video
-            guard video.broadcasts > 0 else { return [] }
-            let others = state.otherTitles.filter { $0.text != video.title }
+            guard state.isFound else { return [] }
+            let title = video.shownTitle
+            var others = state.otherTitles.map(\.text).filter { $0 != title }
+            if let told = video.about.title, told != title, !others.contains(told) {
+                others.append(told)
+            }
+            let texts: [SearchThing.Text] =
+                .some(.title, title)
+                + others.flatMap { [SearchThing.Text].some(.otherTitle, $0) }
+                + .some(.sharer, video.sharer)
+            guard !texts.isEmpty else { return [] }
             return [
                 SearchThing(
                     kind: .video, id: String(key.name), at: video.newestAt,
-                    place: SearchPlace(at: video.newestAt, key.name),
-                    texts: .some(.title, video.title)
-                        + others.flatMap { [SearchThing.Text].some(.otherTitle, $0.text) }
-                        + .some(.sharer, video.sharer))
+                    place: SearchPlace(at: video.newestAt, key.name), texts: texts)
             ]
         } thingOfItem: {
             try SearchThing(saidIn: $0, of: $1)
@@ -216,6 +222,8 @@ extension SearchThing {
         switch list {
         case BroadcastItems.byTime[...]:
             let record = try BroadcastRecord(decoding: item.value)
+            // The text is a comment of its own.
+            guard !record.isToldByMessage else { return nil }
             (author, comment, title) = (record.sharer, record.comment, record.title)
             if comment?.isEmpty ?? true { comment = nil }
             broadcast = place.id

@@ -1,38 +1,47 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The shared videos, as in `VideoList`, with the titles of all their broadcasts.
+/// The videos that were shared or that are on a remote's list, with the titles of all their
+/// broadcasts.
 ///
-/// The items are those of `VideoList`. Lists show the title of the winning broadcast, but a search
+/// The items are those of `VideoList` and `VideoLists`, which use different letters. Lists show the title of the winning broadcast, but a search
 /// finds a video by the title of any broadcast. A video that was shared only once needs no more
 /// space than in `VideoList`. For other videos, the state contains each distinct title, so folding
 /// costs more.
 public struct SharedVideos: Projection {
     let list: VideoList
+    private let entries = VideoLists()
 
     init(_ list: VideoList) { self.list = list }
 
     /// `videos`.
     public var name: String { list.name }
-    /// The version of the list.
+    /// The version of the list of shared videos.
     public var version: Int { list.version }
     /// The winner rule.
     public var parameters: String { list.parameters }
     /// `video`.
     public var tagKind: String { list.tagKind }
-    /// The events of the list.
-    public var eventTypes: [EventType] { list.eventTypes }
+    /// The events of the list of shared videos, then those of the remotes' lists.
+    public var eventTypes: [EventType] { list.eventTypes + entries.eventTypes }
     /// The law of the list, which also applies here because the titles depend only on the
     /// broadcasts.
     public var law: FoldLaw { list.law }
     /// The rule of the list, followed by a sentence about titles.
     public var ruleText: String? {
-        list.ruleText.map { "\($0) A video is found by the titles of all its broadcasts." }
+        list.ruleText.map {
+            """
+            \($0) A video is found by the titles of all its broadcasts; if it has none, it is found \
+            while a remote's list contains it.
+            """
+        }
     }
 
     /// The known facts about a video.
     public struct State: ProjectionState, Equatable {
         var video = VideoList.State()
+        /// The remotes' lists that contain the video.
+        fileprivate var entries = VideoLists.State()
         /// The distinct titles of the broadcasts other than the winner, sorted by their bytes.
         private(set) var otherTitles: [Title] = []
 
@@ -41,6 +50,9 @@ public struct SharedVideos: Projection {
             /// The number of broadcasts that have the title.
             var count: UInt64
         }
+
+        /// Whether a search finds the video.
+        var isFound: Bool { video.broadcasts > 0 || entries.lists > 0 }
 
         /// Creates the state of a video that has not been shared.
         public init() {}
@@ -51,15 +63,18 @@ public struct SharedVideos: Projection {
         private init(reading bytes: inout StateReader) throws(ModelError) {
             video = try VideoList.State(reading: &bytes)
             guard !bytes.isAtEnd else { return }
+            entries.lists = try bytes.uint64()
             otherTitles = try bytes.array { (reader) throws(ModelError) in
                 Title(text: try reader.bytes(), count: try reader.uint64())
             }
         }
 
-        /// Writes the state's bytes, which are those of the list if there are no other titles.
+        /// Writes the state's bytes, which are those of the list if there are no other titles and no
+        /// remote's list contains the video.
         public func encode(into bytes: inout StateWriter) {
             video.encode(into: &bytes)
-            guard !otherTitles.isEmpty else { return }
+            guard !otherTitles.isEmpty || entries.lists > 0 else { return }
+            bytes.add(entries.lists)
             bytes.add(otherTitles) { writer, title in
                 writer.add(title.text)
                 writer.add(title.count)
@@ -105,6 +120,12 @@ public struct SharedVideos: Projection {
 
     /// Folds the event as the list does, and updates the titles.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        guard event.typeIndex < list.eventTypes.count else {
+            var inner = KeyedState(key: key.key, state: key.state.entries, items: key.items)
+            try entries.fold(event, into: &inner)
+            key.state.entries = inner.state
+            return
+        }
         // The first broadcast is the winner.
         let isFirst = key.state.video.broadcasts == 0
         guard !isFirst, eventTypes[event.typeIndex] == BroadcastReceived.eventType else {

@@ -51,6 +51,39 @@ struct ShelbyV1DocumentTests {
             ShelbyV1DocumentTests.code(#"{"status":200,"result":7}"#, status: 200) == .remoteError)
     }
 
+    /// The sharer's first message is a comment; the broadcast refers to it instead of repeating it.
+    @Test func aSharersTextIsOneComment() throws {
+        let json = ShelbyV1DocumentTests.entry(
+            ShelbyV1DocumentTests.frame(
+                """
+                "creator":{"id":"x","nickname":"ann","user_image":"http://i.example.org/ann.jpg"},
+                "conversation":{"id":"4f0000000000000000000009","messages":[
+                {"id":"4f0000000000000000000002","user_id":"x","nickname":"ann","text":"look"}]}
+                """,
+                video: """
+                    {"provider_name":"youtube","provider_id":"abc","title":"T","duration":"213",
+                    "description":"About T.","thumbnail_url":"http://i.example.org/abc.jpg"}
+                    """))
+        let sightings = try ShelbyV1DocumentTests.read(json).sightings
+        let broadcast = try #require(
+            sightings.first { $0.type == BroadcastReceived.eventType }.map {
+                try BroadcastReceived(payload: $0.payload, version: 1)
+            })
+        let id = "shelby:4f0000000000000000000002"
+        #expect(broadcast.message == id && !broadcast.hasComment)
+        #expect(broadcast.sharerImageURL == "http://i.example.org/ann.jpg")
+        let comments = try sightings.filter { $0.type == CommentObserved.eventType }.map {
+            try CommentObserved(payload: $0.payload, version: 1).comment
+        }
+        #expect(comments == [id])
+        let described = try #require(
+            sightings.first { $0.type == VideoDescribed.eventType }.map {
+                try VideoDescribed(payload: $0.payload, version: 1)
+            })
+        #expect(described.title == "T" && described.durationSeconds == 213)
+        #expect(described.thumbnailURL == "http://i.example.org/abc.jpg")
+    }
+
     /// A response from another server or from a captive portal does not prove that a session has
     /// ended.
     @Test func onlyResponsesFromShelbyEndSessions() {
@@ -116,7 +149,7 @@ struct ShelbyV1DocumentTests {
             .sightings
         let broadcast = try BroadcastReceived(payload: sightings[0].payload, version: 1)
         #expect(broadcast.createdAt.seconds == 0x4f00_0000)
-        #expect(broadcast.comment == "hi")
+        #expect(broadcast.message == "shelby:4f0000010000000000000002")
         #expect(broadcast.sharer == "ann")
         #expect(broadcast.liked)
         let known = try FrameObserved(payload: sightings[1].payload, version: 1)

@@ -6,7 +6,8 @@ extension Script {
     mutating func broadcast(
         _ id: String, of video: String = "youtube:one", created: Double? = nil,
         updated: Double? = nil, title: String? = nil, sharer: String? = nil, comment: String? = nil,
-        liked: Bool? = nil, watchLater: Bool? = nil, removed: Bool = false, origin: UInt64 = 1
+        liked: Bool? = nil, watchLater: Bool? = nil, watched: Bool? = nil, image: String? = nil,
+        message: String? = nil, removed: Bool = false, origin: UInt64 = 1
     ) throws {
         var event = BroadcastReceived()
         event.broadcast = id
@@ -18,8 +19,25 @@ extension Script {
         if let comment { event.comment = comment }
         if let liked { event.liked = liked }
         if let watchLater { event.watchLater = watchLater }
+        if let watched { event.watched = watched }
+        if let image { event.sharerImageURL = "https://img.example.org/\(image).jpg" }
+        if let message { event.message = message }
         if removed { event.removed = true }
         try add(event, origin: origin)
+    }
+
+    /// Adds a remote's description of a video.
+    mutating func description(
+        of video: String = "youtube:one", title: String? = nil, thumbnail: String? = nil,
+        text: String? = nil, duration: Double? = nil, at second: Double? = nil, origin: UInt64 = 1
+    ) throws {
+        var event = VideoDescribed()
+        event.video = video
+        if let title { event.title = title }
+        if let thumbnail { event.thumbnailURL = "https://img.example.org/\(thumbnail).jpg" }
+        if let text { event.description_p = text }
+        if let duration { event.durationSeconds = duration }
+        try sight(event, at: second, origin: origin)
     }
 
     mutating func comment(

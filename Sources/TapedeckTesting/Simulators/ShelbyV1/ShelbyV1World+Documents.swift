@@ -71,7 +71,8 @@ extension ShelbyV1World {
         return [
             "id": .text(id), "provider_name": .text(video.provider),
             "provider_id": .text(video.providerID), "title": .text(video.title),
-            "description": nil, "duration": .text(String(video.durationSeconds)), "author": nil,
+            "description": .text("About \(video.title)."),
+            "duration": .text(String(video.durationSeconds)), "author": nil,
             "thumbnail_url": .text("http://img.example.org/\(video.providerID).jpg"),
             "source_url": nil, "embed_url": nil, "view_count": .count(video.viewCount),
             "like_count": .count(likers.count), "tracked_liker_count": .count(likers.count),
