@@ -103,6 +103,13 @@ import Testing
                     type: "VideoDescribed", json: description(number),
                     atMilliseconds: start + UInt64(number * 97 % 40)))
         }
+        for number in 0..<40 {
+            for (type, json) in contacts(number) {
+                events.append(
+                    try EventCatalogue.video.proposal(
+                        type: type, json: json, atMilliseconds: start + UInt64(number * 97 % 40)))
+            }
+        }
         return events
     }
 
@@ -114,6 +121,20 @@ import Testing
         ]
         let told = fields.enumerated().filter { $0.offset != number % 4 }.map(\.element)
         return #"{"video":"youtube:d\#(number % 7)",\#(told.joined(separator: ","))}"#
+    }
+
+    /// Returns an entry of the address book or its removal, and an address that a remote remembers.
+    private static func contacts(_ number: Int) -> [(type: String, json: String)] {
+        [
+            (
+                "ContactNoted",
+                """
+                {"address":"\(number % 2 == 0 ? "u" : "U")\(number % 9)@example.org",
+                 "name":"Name \(number)","removed":\(number % 4 == 0)}
+                """
+            ),
+            ("ContactObserved", #"{"address":"u\#(number % 13)@example.org","system":"shelby"}"#),
+        ]
     }
 
     /// Returns submissions, openings and chat messages, both the user's intents and remote

@@ -239,8 +239,8 @@ enum LiveLists: String, CaseIterable {
             return ["", "a"].map { prefix in
                 arranged("\"\(prefix)\"", store, .recipients(prefix: prefix, limit: limit)) {
                     queries, _ in
-                    let found = try queries.recipients(prefix: prefix, limit: most)
-                    return front(found.recipients, limit)
+                    let page = try queries.recipients(prefix: prefix, limit: limit)
+                    return (page.recipients, page.next != nil)
                 }
             }
         case .schedule:

@@ -288,14 +288,15 @@ struct LiveActivity {
         }
     }
 
-    /// Records a random playback, download, queue edit, extraction or share.
+    /// Records a random playback, download, queue edit, extraction, share or contact.
     private mutating func device() throws {
         let (video, device) = ("youtube:v\(number(7))", ["default", "tablet"][number(2)])
         let past = at - UInt64(number(100)) * 60_000
         func happened(_ event: some Event) throws {
             try record(ProposedEvent(event, atMilliseconds: past))
         }
-        switch number(9) {
+        let names = ["ada@example.org", "Ada@example.org", "bo@example.org"]
+        switch number(10) {
         case 0, 1:
             let isIdle = number(4) == 0
             try happened(
@@ -327,11 +328,16 @@ struct LiveActivity {
                     if number(2) == 0 { $0.expiresAt = .init(milliseconds: Int64(at) + 9_000_000) }
                 })
         case 7:
-            let names = ["ada@example.org", "Ada@example.org", "bo@example.org"]
             try happened(
                 VideoShared.with {
                     ($0.video, $0.destinations, $0.text) = (video, ["email"], "t\(number(9))")
                     $0.to = names[number(3)]
+                })
+        case 8:
+            try happened(
+                ContactNoted.with {
+                    ($0.address, $0.name) = (names[number(3)], "n\(number(9))")
+                    $0.removed = number(3) == 0
                 })
         default:
             let isGone = number(3) == 0

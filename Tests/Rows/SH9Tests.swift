@@ -2,7 +2,8 @@ import Tapedeck
 import TapedeckModel
 import Testing
 
-/// SH9: Sharing: Twitter's length limit, "@" names, one intent per destination, and recent recipients.
+/// SH9: Sharing: Twitter's length limit, "@" names, one intent per destination, recent recipients
+/// and the address book.
 @Suite struct SH9Tests {
     private let stage: PlaybackStage
 
@@ -23,6 +24,29 @@ import Testing
         let command = try ShareVideo(
             "https://vimeo.com/7", to: destinations, text: text, recipients: recipients)
         try await stage.store.decide { try command.decide(VideoQueries($0)) }
+    }
+
+    /// Records the entries that change the address book, and returns their number.
+    @discardableResult
+    private func note(_ contacts: ContactNoted...) async throws -> Int {
+        stage.wait(1)
+        let command = try NoteContacts(contacts)
+        return try await stage.store.decide { try command.decide(VideoQueries($0)) }?.count ?? 0
+    }
+
+    private func contact(_ address: String, _ name: String? = nil) -> ContactNoted {
+        .with {
+            $0.address = address
+            if let name { $0.name = name }
+        }
+    }
+
+    private func removal(_ address: String) -> ContactNoted {
+        .with { ($0.address, $0.removed) = (address, true) }
+    }
+
+    private func recipients(_ prefix: String = "") async throws -> [RecipientEntry] {
+        try await stage.ask { queries, _ in try queries.recipients(prefix: prefix).recipients }
     }
 
     private func shares() async throws -> [ShareEntry] {
@@ -129,10 +153,106 @@ import Testing
         try await share(["email"], text: "1", to: ["ada@example.org", "grace@example.org"])
         try await share(["email"], text: "2", to: ["alan@example.org"])
         try await share(["email"], text: "3", to: ["Ada@example.org", "ada@EXAMPLE.org"])
-        let found = try await stage.ask { queries, _ in try queries.recipients().recipients }
+        let found = try await recipients()
         #expect(found.map(\.address).first == "Ada@example.org")
         #expect(found.map(\.shares) == [2, 1, 1])
-        let some = try await stage.ask { queries, _ in try queries.recipients(prefix: "AL") }
-        #expect(some.recipients.map(\.address) == ["alan@example.org"])
+        #expect(try await recipients("AL").map(\.address) == ["alan@example.org"])
+    }
+
+    // MARK: - The address book
+
+    /// Notes four people, one of whom is a recent recipient.
+    private func noteFour() async throws {
+        try await receive("Fall", sharer: nil, origin: "twitter")
+        try await share(["email"], text: "1", to: ["grace@example.org"])
+        try await note(
+            contact("zoe@example.org", "Zoë Ångström"), contact("bob@example.org"),
+            contact("ada@example.org", "Ada King  Lovelace"),
+            contact("GRACE@Example.org", "Grace Hopper"))
+    }
+
+    @Test func contactsFollowRecents() async throws {
+        try await noteFour()
+        let found = try await recipients()
+        #expect(
+            found.map(\.address) == [
+                "grace@example.org", "ada@example.org", "bob@example.org", "zoe@example.org",
+            ])
+        #expect(
+            found.map(\.name) == ["Grace Hopper", "Ada King Lovelace", nil, "Zoë Ångström"])
+        #expect(found.map(\.shares) == [1, 0, 0, 0])
+        #expect(found.map { $0.lastAt != nil } == [true, false, false, false])
+        try await share(["email"], text: "2", to: ["zoe@example.org"])
+        #expect(try await recipients().map(\.address).first == "zoe@example.org")
+    }
+
+    @Test(arguments: [
+        ("ADA@", ["ada"]), ("love", ["ada"]), ("ada king l", ["ada"]), ("king", ["ada"]),
+        ("hop", ["grace"]), ("angs", ["zoe"]), (" zoe", ["zoe"]), ("bo", ["bob"]),
+        ("example", []), ("ovelace", []), ("", ["grace", "ada", "bob", "zoe"]),
+    ])
+    func prefixMatchesAddressesAndWordsOfNames(_ prefix: String, names: [String]) async throws {
+        try await noteFour()
+        #expect(
+            try await recipients(prefix).map(\.address) == names.map { "\($0)@example.org" })
+    }
+
+    @Test func pagesContinueFromRecentRecipientsToContacts() async throws {
+        try await noteFour()
+        for limit in 1...4 {
+            var (paged, cursor): ([RecipientEntry], String?) = ([], nil)
+            repeat {
+                let from = cursor
+                let page = try await stage.ask { queries, _ in
+                    try queries.recipients(limit: limit, cursor: from)
+                }
+                #expect(page.recipients.count <= limit && !page.recipients.isEmpty)
+                paged += page.recipients
+                cursor = page.next
+            } while cursor != nil
+            #expect(try await recipients() == paged)
+        }
+    }
+
+    @Test func removedContactsAreOnNoList() async throws {
+        try await noteFour()
+        let before = stage.store.log.head
+        try await note(removal("Grace@example.org"), removal("ada@example.org"))
+        #expect(try await recipients().map(\.address) == ["bob@example.org", "zoe@example.org"])
+        #expect(try await recipients("grace").isEmpty)
+        let then = try await stage.store.query(asOf: .position(before)) {
+            try VideoQueries($0).recipients().recipients.count
+        }
+        #expect(then == 4)
+        // A later share shows the address again, but not the removed name and the earlier share.
+        try await share(["email"], text: "2", to: ["grace@example.org"])
+        let again = try #require(try await recipients("grace").first)
+        #expect(again.shares == 1 && again.name == nil)
+        try await note(removal("grace@example.org"))
+        #expect(try await recipients("grace").isEmpty)
+        try await note(contact("ada@example.org", "Ada"))
+        #expect(try await recipients("ada").map(\.name) == ["Ada"])
+    }
+
+    @Test func onlyChangesOfTheAddressBookAreRecorded() async throws {
+        let book = [contact("ada@example.org", "Ada"), contact("bob@example.org")]
+        #expect(try await note(book[0], book[1]) == 2)
+        #expect(try await note(book[0], book[1]) == 0)
+        // The last entry of an address is used.
+        #expect(try await note(contact("bob@example.org", "Bob"), book[0], book[1]) == 0)
+        #expect(try await note(contact("Ada@example.org", " Ada "), book[1]) == 1)
+        #expect(try await note(removal("carl@example.org")) == 0)
+        #expect(try await note(removal("bob@example.org")) == 1)
+        #expect(try await note(removal("bob@example.org")) == 0)
+        #expect(try await recipients().map(\.address) == ["Ada@example.org"])
+    }
+
+    @Test(arguments: ["", "ada", "@example.org", "ada@", "a@b@c", "a b@c", "a@b,c"])
+    func contactsNeedValidAddresses(address: String) {
+        for contact in [contact(address, "Ada"), removal(address)] {
+            let error = #expect(throws: ModelError.self) { try NoteContacts([contact]) }
+            #expect(error?.code == .invalidPayload)
+            #expect(error?.message.hasPrefix("address ") == true)
+        }
     }
 }

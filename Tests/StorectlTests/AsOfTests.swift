@@ -9,7 +9,7 @@ import Testing
         let queries = [
             ["query", "videos"], ["query", "watch-later"], ["query", "list", "timeline"],
             ["query", "duplicates"], ["query", "comments", "youtube:aqz-KE-bpKQ"],
-            ["query", "answers"],
+            ["query", "answers"], ["query", "recipients"],
         ]
         let before = try queries.map { try storectl.run($0 + ["--json"]).stdout }
         try storectl.succeed("append", "WatchLaterToggled", Samples.later)
@@ -18,6 +18,7 @@ import Testing
         try storectl.succeed(
             "append", "BroadcastReceived",
             #"{"broadcast":"n","video":"youtube:new","createdAt":"2030-01-01T00:00:00Z"}"#)
+        try storectl.succeed("append", "ContactNoted", #"{"address":"ada@example.org"}"#)
         #expect(try storectl.run(queries[0] + ["--json"]).stdout != before[0])
         for (query, then) in zip(queries, before) {
             let asOf = ["--as-of", "\(Storectl.demoEvents)", "--json"]

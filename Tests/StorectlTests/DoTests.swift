@@ -45,6 +45,11 @@ import Testing
         Action(
             "do profile", "--last-name", "Lovelace", "--clear", "about", records: "ProfileEdited"),
         Action("do profile", "--last-name", "Lovelace"),
+        Action(
+            "do contact add", "ada@example.org", "--name", "Ada Lovelace", records: "ContactNoted"),
+        Action("do contact add", "ada@example.org", "--name", "Ada Lovelace"),
+        Action("do contact remove", "ADA@example.org", records: "ContactNoted"),
+        Action("do contact remove", "ada@example.org"),
         Action("do queue add", "vimeo:4", records: "VideoQueued"),
         Action("do queue next", "vimeo:5", "--after", "vimeo:4", records: "VideoQueuedNext"),
         Action("do queue remove", "vimeo:4", records: "VideoUnqueued"),
@@ -124,6 +129,9 @@ import Testing
         Refusal(
             "share", bunny, "--to", "email", "--recipient", "not an address",
             code: "invalidPayload", exit: 64, says: "not an email address"),
+        Refusal(
+            "contact", "add", "ada", code: "invalidPayload", exit: 64,
+            says: "address \"ada\" is not an email address"),
         Refusal("share", bunny, code: "usage", exit: 64, says: "--to"),
         Refusal("share", bunny, "--to", "fax", code: "invalidPayload", exit: 64, says: "fax"),
         Refusal("submit", "vimeo:7", code: "invalidVideo", exit: 64, says: "YouTube"),

@@ -33,8 +33,9 @@ struct RefusedPayload: CustomTestStringConvertible {
                 "AccountObserved", "AnswerMergeFailed", "AnswerMergeStarted", "AnswerObserved",
                 "AnswerRecorded", "AnswerSegmentRecorded", "AnswerSegmentRemoved", "AnswerUploaded",
                 "BroadcastReceived", "CastObserved", "ChatMessageObserved", "ChatMessagePosted",
-                "CommentObserved", "CommentPosted", "DownloadCompleted", "DownloadRemoved",
-                "EpisodeScheduled", "ExtractionFailed", "FollowObserved", "FollowToggled",
+                "CommentObserved", "CommentPosted", "ContactNoted", "ContactObserved",
+                "DownloadCompleted", "DownloadRemoved", "EpisodeScheduled", "ExtractionFailed",
+                "FollowObserved", "FollowToggled",
                 "FrameObserved", "LikeObserved", "LikeToggled", "NowPlayingChanged",
                 "PlayabilityChecked", "PlaybackProgressed", "ProfileEdited", "QuestionAsked",
                 "QuestionObserved", "QueueCleared", "ScheduleListed", "ShowObserved", "SignedIn",
@@ -109,6 +110,7 @@ struct RefusedPayload: CustomTestStringConvertible {
             ("ShowObserved", #"{"show":1}"#, ["show/1"]),
             ("CastObserved", #"{"show":1}"#, ["show/1"]),
             ("EpisodeScheduled", #"{"show":1,"episode":2}"#, ["episode/2", "show/1"]),
+            ("ContactNoted", #"{"address":"Ada@Example.org"}"#, ["contact/ada@example.org"]),
         ]
         for (type, json, tags) in cases {
             #expect(try catalogue.proposal(type: type, json: json).tags.map(\.text) == tags)
@@ -123,6 +125,11 @@ struct RefusedPayload: CustomTestStringConvertible {
         let extracted = #"{"video":"youtube:a","url":"http://x/1"}"#
         #expect(
             try catalogue.proposal(type: "VideoExtracted", json: extracted).retention == .latest)
+        // Compaction removes the names of removed contacts from the log.
+        let contact = #"{"address":"ada@example.org","name":"Ada","removed":true}"#
+        let removal = try catalogue.proposal(type: "ContactNoted", json: contact)
+        #expect(removal.retention == .latest)
+        #expect(try !ContactNoted(payload: removal.payload, version: 1).hasName)
     }
 
     @Test func payloadsAreEncodedAsProtobufJSON() throws {
@@ -228,6 +235,13 @@ struct RefusedPayload: CustomTestStringConvertible {
         RefusedPayload(
             "AnswerUploaded", #"{"question":"q","answer":"a","durationSeconds":-1}"#,
             .invalidPayload, "durationSeconds"),
+        RefusedPayload("ContactNoted", #"{"name":"Ada"}"#, .invalidPayload, "address is missing"),
+        RefusedPayload(
+            "ContactNoted", #"{"address":"\#(String(repeating: "a", count: 250))@b.org"}"#,
+            .tooLarge,
+            "address"),
+        RefusedPayload(
+            "ContactObserved", #"{"address":"ada@example.org"}"#, .invalidPayload, "system"),
         RefusedPayload("VideoExtracted", #"{"video":"youtube:a"}"#, .invalidPayload, "url"),
         RefusedPayload(
             "VideoExtracted", #"{"video":"youtube:a","url":"nourl"}"#, .invalidPayload, "url"),

@@ -31,7 +31,7 @@ import Testing
                 try script.whale(&generator)
                 continue
             }
-            switch number(14) {
+            switch number(15) {
             case 0, 1, 2:
                 try script.broadcast(
                     "b\(number(6))", of: video, created: maybe(Double(number(5))),
@@ -116,6 +116,15 @@ import Testing
                     user.cleared = number(2) == 0 ? ["followingCount"] : []
                 }
                 try script.sight(user, at: maybe(second), origin: origin)
+            case 14:
+                let address = ["a", "A", "b"][number(3)] + "@example.org"
+                try script.add(
+                    "ContactNoted",
+                    #"{"address":"\#(address)","name":"n\#(number(3))","removed":\#(number(3) == 0)}"#,
+                    at: second, origin: origin)
+                var seen = ContactObserved()
+                (seen.address, seen.system) = (address, "shelby")
+                try script.sight(seen, at: maybe(second), origin: origin)
             default:
                 let summary = number(2) == 0 ? #""cleared":["summary"]"# : #""summary":"s""#
                 let (show, version, name) = (number(3) + 1, number(9), number(5))

@@ -17,8 +17,9 @@ struct DoCommand: ParsableCommand {
         subcommands: [
             DoShareCommand.self, DoSubmitCommand.self, DoOpenCommand.self, DoChatCommand.self,
             DoAskCommand.self, DoAnswerCommand.self, DoLikeCommand.self, DoCommentCommand.self,
-            DoFollowCommand.self, DoProfileCommand.self, DoQueueCommand.self,
-            DoHandOffCommand.self, DoPlayabilityCommand.self, DoFailExtractionCommand.self,
+            DoFollowCommand.self, DoProfileCommand.self, DoContactCommand.self,
+            DoQueueCommand.self, DoHandOffCommand.self, DoPlayabilityCommand.self,
+            DoFailExtractionCommand.self,
             DoRemoveDownloadsCommand.self,
         ])
 }

@@ -79,33 +79,47 @@ struct QueryShareTextCommand: ParsableCommand {
 struct QueryRecipientsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recipients",
-        abstract: "List the email addresses you recently shared with.",
+        abstract: "List the people to whom you may send a video by email.",
         discussion: """
+            The most recent recipients come first, then the rest of the address book by name. See \
+            storectl do contact.
+
             EXAMPLE:
               storectl query recipients ad
             """)
 
-    @Argument(help: "List only addresses that start with this prefix.")
+    @Argument(
+        help: """
+            List only recipients whose address starts with this prefix, or whose name contains a \
+            word that starts with it.
+            """)
     var prefix = ""
 
-    @Option(help: ArgumentHelp("The maximum number of entries, 1 to 500.", valueName: "n"))
-    var limit = QueryLimits.pageCountDefault
-
+    @OptionGroup var page: PageOptions
     @OptionGroup var options: QueryOptions
 
     func run() throws {
         let projections = VideoProjections.standard
-        let found = try options.query(projections, [projections.shares]) {
-            try $0.recipients(prefix: prefix, limit: limit)
+        let found = try options.query(projections, projections.ofRecipients) {
+            try $0.recipients(prefix: prefix, limit: page.limit, cursor: page.cursor)
         }
         try options.print(JSON(encoding: found)) { text in
-            var table = TextTable([.text("address"), .time("last shared"), .number("shares")])
+            var table = TextTable([
+                .text("address"), .text("name"), .time("last shared"), .number("shares"),
+            ])
             for recipient in found.recipients {
                 table.add([
-                    recipient.address, recipient.lastAt.description, String(recipient.shares),
+                    recipient.address, recipient.name ?? "", recipient.lastAt?.description ?? "",
+                    String(recipient.shares),
                 ])
             }
             text.table(table)
+            page.remark(next: found.next, &text)
         }
     }
+}
+
+extension VideoProjections {
+    /// The projections from which recipients are listed.
+    var ofRecipients: [any Projection] { [contacts, shares] }
 }

@@ -114,13 +114,17 @@ struct WatchSharesCommand: ParsableCommand {
 struct WatchRecipientsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recipients",
-        abstract: "Watch recent recipients; see query recipients.",
+        abstract: "Watch recipients; see query recipients.",
         discussion: """
             EXAMPLE:
               storectl watch recipients ad
             """)
 
-    @Argument(help: "List only addresses that start with this prefix.")
+    @Argument(
+        help: """
+            List only recipients whose address starts with this prefix, or whose name contains a \
+            word that starts with it.
+            """)
     var prefix = ""
 
     @OptionGroup var watching: WatchOptions
@@ -129,7 +133,7 @@ struct WatchRecipientsCommand: ParsableCommand {
     func run() throws {
         try watching.run(
             .recipients(prefix: prefix, limit: watching.limit), .standard, options
-        ) { [$0.address, $0.lastAt.description, String($0.shares)] }
+        ) { [$0.address, $0.name ?? "", $0.lastAt?.description ?? "", String($0.shares)] }
     }
 }
 

@@ -3,7 +3,7 @@
 extension DemoStore {
     /// At least one event of every type, and data for every query.
     static var samples: [Sample] {
-        shared + videos + queue + birdTube + users + answers + television + descriptions
+        shared + videos + queue + birdTube + users + answers + television + descriptions + contacts
     }
 
     /// Videos that other users share, activity on these videos, and an answer.
@@ -435,5 +435,17 @@ extension DemoStore {
             "durationSeconds":596}
             """
         )
+    ]
+
+    /// An entry of the address book, and an address that a remote remembers.
+    private static let contacts: [Sample] = [
+        (
+            "ContactNoted", "2012-05-06T11:00:00Z",
+            #"{"address":"grace@example.org","name":"Grace Hopper"}"#
+        ),
+        (
+            "ContactObserved", "2012-05-06T11:00:01Z",
+            #"{"address":"linus@example.org","system":"shelby"}"#
+        ),
     ]
 }

@@ -29,6 +29,7 @@ extension MixedActivityGenerator {
         accounts.isSignedIn[index].toggle()
     }
 
+    /// Records the account, and at Shelby an address to which the user has sent a video.
     private mutating func see(_ system: String, _ activity: Activity) throws {
         let account = AccountObserved.with {
             ($0.account, $0.system) = (Accounts.address, system)
@@ -37,5 +38,10 @@ extension MixedActivityGenerator {
             $0.channels = (0..<1 + random.below(3)).map { "d\($0 + 1)" }
         }
         try sight(account, beside: activity)
+        guard system == "shelby" else { return }
+        let contact = ContactObserved.with {
+            ($0.address, $0.system) = ("\(activity.person)@example.org", system)
+        }
+        try sight(contact, beside: activity)
     }
 }

@@ -139,7 +139,7 @@ extension MixedActivityGenerator {
     }
 
     /// Records the download of a video marked to watch later, the removal of the download after its
-    /// video is unmarked, or a share.
+    /// video is unmarked, or a share; the recipient of an email is noted in the address book.
     mutating func keep(_ activity: Activity) throws {
         if random.oneIn(4) {
             if activity.count == 1 {
@@ -167,6 +167,12 @@ extension MixedActivityGenerator {
                 }
             }
             try add(shared, beside: activity)
+            guard shared.hasTo else { return }
+            let contact = ContactNoted.with {
+                $0.address = shared.to
+                if random.oneIn(8) { $0.removed = true } else { $0.name = activity.person }
+            }
+            try add(contact, beside: activity)
         }
     }
 }

@@ -31,15 +31,12 @@ public struct ShareVideo: Sendable {
         _ video: String, to destinations: [String], text: String? = nil, recipients: [String] = []
     ) throws(ModelError) {
         self.video = try VideoKey(video)
-        for address in recipients where !VideoShared.isAddress(address) {
-            throw FieldChecks.invalid(
-                "to", "contains \"\(address.prefix(80))\", which is not an email address")
-        }
+        for address in recipients { try FieldChecks.email(address, "to") }
         if let text, text.allSatisfy(\.isWhitespace) {
             throw FieldChecks.invalid("text", "is empty")
         }
         var seen: Set<String> = []
-        let once = recipients.filter { seen.insert($0.lowercased()).inserted }
+        let once = recipients.filter { seen.insert(EmailAddress.name(of: $0)).inserted }
         self.destinations = Set(destinations).sorted()
         self.text = text
         self.recipients = once
@@ -100,13 +97,5 @@ extension VideoShared {
         to.split(separator: VideoShared.recipientSeparator)
             .map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
             .filter { !$0.isEmpty }
-    }
-
-    /// Returns whether a string has the form of an email address: one "@" with text on both sides,
-    /// and no white space, comma or semicolon.
-    static func isAddress(_ text: String) -> Bool {
-        let parts = text.split(separator: "@", omittingEmptySubsequences: false)
-        return parts.count == 2 && parts.allSatisfy { !$0.isEmpty }
-            && !text.contains { $0.isWhitespace || $0 == "," || $0 == ";" }
     }
 }

@@ -90,6 +90,11 @@ enum AccountNames {
     /// Checks both names, and returns the system's name in lower case.
     static func check(_ account: String, _ system: String) throws(ModelError) -> String {
         try FieldChecks.id(account, "account")
+        return try check(system: system)
+    }
+
+    /// Checks the name of a system, and returns it in lower case.
+    static func check(system: String) throws(ModelError) -> String {
         let lower = system.lowercased()
         guard (1...VideoKey.providerBytesMax).contains(lower.utf8.count),
             lower.utf8.allSatisfy(VideoKey.isYouTubeByte)

@@ -160,10 +160,7 @@ extension VideoShared: VideoEvent {
         }
         try FieldChecks.text(text, "text")
         try FieldChecks.text(to, "to")
-        for address in recipients where !VideoShared.isAddress(address) {
-            throw FieldChecks.invalid(
-                "to", "contains \"\(address.prefix(80))\", which is not an email address")
-        }
+        for address in recipients { try FieldChecks.email(address, "to") }
         guard !destinations.contains("email") || !recipients.isEmpty else {
             throw FieldChecks.invalid("to", "is missing: email needs an address")
         }

@@ -50,6 +50,17 @@ package enum FieldChecks {
         return !host.isEmpty && !host.contains(where: \.isWhitespace)
     }
 
+    /// Checks an email address: one "@" with text on both sides, and no white space, comma or
+    /// semicolon.
+    package static func email(_ value: String, _ field: String) throws(ModelError) {
+        guard !value.isEmpty else { throw invalid(field, "is missing or empty") }
+        try size(value, field, FieldLimits.emailBytesMax)
+        let parts = value.split(separator: "@", omittingEmptySubsequences: false)
+        guard parts.count == 2, parts.allSatisfy({ !$0.isEmpty }),
+            !value.contains(where: { $0.isWhitespace || $0 == "," || $0 == ";" })
+        else { throw invalid(field, "\"\(value.prefix(80))\" is not an email address") }
+    }
+
     /// Checks a position or a duration.
     package static func seconds(_ value: Double, _ field: String) throws(ModelError) {
         guard value.isFinite, value >= 0, value <= FieldLimits.secondsMax else {

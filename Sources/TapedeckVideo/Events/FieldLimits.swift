@@ -8,6 +8,8 @@ public enum FieldLimits {
     public static let textBytesMax = 65_536
     /// The maximum length of a URL, in UTF-8 bytes.
     public static let urlBytesMax = 8_192
+    /// The maximum length of an email address, in UTF-8 bytes.
+    public static let emailBytesMax = 254
     /// The maximum length of a file extension, in UTF-8 bytes.
     public static let fileExtensionBytesMax = 16
     /// The maximum length of a reason, in UTF-8 bytes.

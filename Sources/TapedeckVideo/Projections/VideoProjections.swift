@@ -46,6 +46,8 @@ public struct VideoProjections: Sendable {
     public var lists: VideoLists
     /// The user's shares.
     public var shares: ShareList
+    /// The user's address book.
+    public var contacts: ContactList
     /// The playback and share statistics.
     public var statistics: PlayStatistics
     /// The search index of videos and the comments on them.
@@ -93,6 +95,7 @@ public struct VideoProjections: Sendable {
         downloads = Downloads()
         lists = VideoLists()
         shares = ShareList()
+        contacts = ContactList()
         statistics = PlayStatistics()
         searchVideos = .videos(videos)
         searchSubmissions = .submissions(submissions)
@@ -108,7 +111,8 @@ public struct VideoProjections: Sendable {
     /// Returns the system whose remotes supply the data of a projection; nil if there is none.
     static func system(of projection: any Projection) -> String? {
         switch projection {
-        case is VideoList, is WatchLater, is VideoLists, is ShareList: Shelby.system
+        case is VideoList, is WatchLater, is VideoLists, is ShareList, is ContactList:
+            Shelby.system
         case is AnswerList, is QuestionList, is UserList, is FollowList: Whale.system
         case is SubmissionList, is VideoChat: BirdTube.system
         case is EpisodeSchedule, is ScheduleListings, is ShowCatalogue: TVmaze.system
@@ -121,7 +125,7 @@ public struct VideoProjections: Sendable {
         [
             videos, watchLater, answers, questions, users, followers, following, shows, schedule,
             listings, submissions, chat, viewCounts, accounts, playability, extractions, playback,
-            nowPlaying, queue, downloads, lists, shares, statistics, searchVideos,
+            nowPlaying, queue, downloads, lists, shares, contacts, statistics, searchVideos,
             searchSubmissions, searchShows, searchUsers, searchQuestions, searchAnswers,
         ]
     }

@@ -99,16 +99,34 @@ extension LiveArrangement where Self == ArrangedList<LiveRow<LikerEntry>, LikerE
     }
 }
 
-extension LiveArrangement where Self == ArrangedList<ShareEntry, RecipientEntry> {
-    /// The email addresses to which the user recently sent videos; see `VideoQueries.recipients`.
+/// A contact or a share, from which recipients are arranged.
+public struct RecipientRow: Hashable, Sendable {
+    var contact: ContactList.State?
+    var share: ShareEntry?
+}
+
+extension LiveArrangement where Self == ArrangedList<RecipientRow, RecipientEntry> {
+    /// The first page of people to whom the user may send a video by email; see
+    /// `VideoQueries.recipients`.
     public static func recipients(
         prefix: String = "", limit: Int = QueryLimits.pageCountDefault,
         projections: VideoProjections = .standard
     ) -> Self {
-        let shares: LiveList<ShareEntry> = .shares(
-            limit: QueryLimits.recipientScanMax, projections: projections)
-        return Self(of: { _ in shares }, by: { $0.address.lowercased() }) { shares, _, _ in
-            let found = RecipientEntry.recipients(of: shares, prefix: prefix)
+        typealias Rows = LiveList<RecipientRow>
+        let contacts = Rows.Part(RowRange(of: projections.contacts)) { row, queries, _ in
+            LiveEntry(RecipientRow(contact: try queries.contact(row)))
+        }
+        let shares = Rows.Part(RowRange(of: projections.shares)) { row, queries, _ in
+            LiveEntry(RecipientRow(share: try queries.shareEntry(row)))
+        }
+        let rows = Rows(
+            [contacts, shares],
+            limit: QueryLimits.contactScanMax + QueryLimits.recipientScanMax, projections)
+        return Self(of: { _ in rows }, by: { EmailAddress.name(of: $0.address) }) { rows, _, _ in
+            let found = RecipientEntry.list(
+                rows.compactMap(\.contact),
+                Array(rows.compactMap(\.share).prefix(QueryLimits.recipientScanMax)),
+                prefix: prefix)
             return LiveArranged(Array(found.prefix(limit)), hasMore: found.count > limit)
         }
     }

@@ -40,6 +40,7 @@ struct PageCursor {
         case group = 0x0D
         case groupBackwards = 0x0E
         case shares = 0x0F
+        case recipients = 0x10
         case followers = 0x46
         case following = 0x47
         case search = 0x53

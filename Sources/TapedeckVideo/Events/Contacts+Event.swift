@@ -1,0 +1,65 @@
+public import TapedeckModel
+
+extension ContactNoted: VideoEvent {
+    /// The event type `ContactNoted`.
+    public static let eventType: EventType = "ContactNoted"
+
+    /// `.latest`: the newest event about an address supersedes earlier ones.
+    public static var retention: Retention { .latest }
+
+    /// The tag of the address.
+    public var tags: [Tag] { get throws { [try EmailAddress.tag(address)] } }
+
+    /// Checks the address and the name, and removes needless white space from the name.
+    ///
+    /// A removal keeps no name.
+    public func normalized() throws(ModelError) -> ContactNoted {
+        var copy = self
+        try FieldChecks.email(address, "address")
+        try FieldChecks.text(name, "name")
+        copy.name = name.split(whereSeparator: \.isWhitespace).joined(separator: " ")
+        if removed || copy.name.isEmpty { copy.clearName() }
+        return copy
+    }
+}
+
+extension ContactObserved: Observation {
+    /// The event type `ContactObserved`.
+    public static let eventType: EventType = "ContactObserved"
+
+    /// The tag of the address.
+    public var tags: [Tag] { get throws { [try EmailAddress.tag(address)] } }
+
+    /// The entity name, `<system>/contact/<address>`.
+    public var entity: String {
+        "\(system.lowercased())/contact/\(EmailAddress.name(of: address))"
+    }
+
+    /// Always nil, because no system versions the addresses that it remembers.
+    public var remoteVersion: UInt64? { nil }
+
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    public static var versionMilliseconds: Int64 { 1 }
+
+    /// Checks the address and the system.
+    public func normalized() throws(ModelError) -> ContactObserved {
+        var copy = self
+        try FieldChecks.email(address, "address")
+        copy.system = try AccountNames.check(system: system)
+        return copy
+    }
+}
+
+/// The identity of email addresses.
+///
+/// Addresses that differ only in case are the same address. The standard says so only about the
+/// part after the "@", but mail servers ignore the case of the other part too.
+enum EmailAddress {
+    /// Returns the form of an address that is the same for all its spellings.
+    static func name(of address: String) -> String { address.lowercased() }
+
+    /// Returns `contact/<address>`.
+    static func tag(_ address: String) throws(ModelError) -> Tag {
+        try Tag("contact", name(of: address))
+    }
+}
