@@ -117,7 +117,25 @@ package struct ShelbyV1Connector: Connector {
         }
         return .done(
             RemoteAccount(user: id, token: token, details: [ShelbyV1Connector.roll: roll]),
-            sightings: shown.proposals(answer))
+            sightings: shown.proposals(answer) + contacts(of: user, answer))
+    }
+
+    /// Returns sightings of the addresses to which the user has sent videos, at most the newest
+    /// `FieldLimits.listCountMax`.
+    ///
+    /// Invalid addresses are skipped, so they do not fail the login.
+    private func contacts(of user: JSONElement, _ answer: RemoteResponse) -> [ProposedEvent] {
+        let remembered = try? user.object("autocomplete").value?.list("email")
+        var entities: Set<String> = []
+        return (remembered ?? []).suffix(FieldLimits.listCountMax).compactMap { value in
+            guard case .string(let address) = value else { return nil }
+            let contact = ContactObserved.with {
+                ($0.address, $0.system) = (address, Shelby.system)
+            }
+            // The remote lists each spelling of an address.
+            guard entities.insert(contact.entity).inserted else { return nil }
+            return try? ProposedEvent(sighting: contact, observedAt: answer.date)
+        }
     }
 
     /// Returns the request that deletes the user's only token, which ends all of the user's

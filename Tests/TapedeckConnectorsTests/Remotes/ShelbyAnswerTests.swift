@@ -75,6 +75,33 @@ import Testing
         #expect(try device.outbox().isEmpty)
     }
 
+    /// The remote remembers the addresses of all shares, including those of other devices.
+    @Test func rememberedAddressesAreRecipients() throws {
+        let (device, video) = try reader()
+        try device.append(share(video, to: "email", "Grace@example.org,joan@example.org"))
+        try device.sync()
+        let id = try rig.account().id
+        try rig.change { $0.users[id]?.addresses += ["no address", "grace@example.org"] }
+        let other = try rig.device()
+        try other.sync()
+        #expect(
+            try other.query { try $0.recipients().recipients.map(\.address) }
+                == ["Grace@example.org", "joan@example.org"])
+        try other.append(
+            ContactNoted.with { ($0.address, $0.removed) = ("joan@example.org", true) })
+        // Another login does not bring a removed address back.
+        var shelby = try rig.shelby()
+        shelby.expireTokens()
+        rig.world.simulator = shelby
+        rig.world.clock.advance(by: .seconds(3_600))
+        let report = try #require(try other.sync())
+        #expect(report.failure == nil)
+        #expect(
+            try other.query { try $0.recipients().recipients.map(\.address) }
+                == ["Grace@example.org"])
+        #expect(try other.recorded(ContactObserved.self).count == 2)
+    }
+
     @Test func sharesToUnknownServicesAreNotSent() throws {
         let (device, video) = try reader()
         let count = rig.world.requests.count
