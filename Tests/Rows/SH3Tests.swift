@@ -34,16 +34,47 @@ import Testing
         }
     }
 
-    private func share(_ video: String) async throws {
-        try await store.append([
-            BroadcastReceived.with { ($0.broadcast, $0.video) = ("of-\(video)", video) }
-        ])
+    /// Shares videos, each one second after the one before.
+    private func share(_ videos: String...) async throws { try await share(videos) }
+
+    private func share(_ videos: [String]) async throws {
+        try await store.append(
+            videos.enumerated().map { second, video in
+                BroadcastReceived.with {
+                    ($0.broadcast, $0.video) = ("of-\(video)", video)
+                    $0.createdAt = .init(seconds: 1_325_376_000 + Int64(second))
+                }
+            })
+    }
+
+    private func due(limit: Int = 50) async throws -> [String] {
+        let now = now
+        let videos = try await store.query {
+            try VideoQueries($0).checksDue(at: now, limit: limit)
+        }
+        #expect(try await list(.due).prefix(limit) == videos.map(\.text)[...])
+        return videos.map(\.text)
+    }
+
+    /// Records the findings of all due checks that need no request, and returns their number.
+    private func checkLocally() async throws -> Int {
+        let now = now
+        let recorded = try await store.decide { views in
+            let queries = VideoQueries(views)
+            return try queries.checksDue(at: now).flatMap { video in
+                try PlayabilityCheck(video).finding.map {
+                    try CheckPlayability(video, $0, now: now).decide(queries)
+                } ?? []
+            }
+        }
+        return recorded?.count ?? 0
     }
 
     @Test func failedChecksGiveNoVerdictAndAreRetried() async throws {
         try await share("youtube:a")
         #expect(try await entry("youtube:a").state == .unknown)
         #expect(try await list(.unknown) == ["youtube:a"])
+        #expect(try await due() == ["youtube:a"])
 
         try await check("youtube:a", .failed(reason: "timeout"))
         var found = try await entry("youtube:a")
@@ -69,7 +100,7 @@ import Testing
 
         try await check("youtube:a", .playable)
         found = try await entry("youtube:a")
-        #expect(found.state == .playable && found.failures == 0 && found.nextTryAt == nil)
+        #expect(found.state == .playable && found.failures == 0 && !found.due)
         #expect(try await list(.playable) == ["youtube:a"])
         #expect(try await list(.failed) == [])
     }
@@ -133,14 +164,148 @@ import Testing
         #expect(try judge(.shelby2013, "dailymotion:x1") == .finding(.playable))
         #expect(try judge(.shelby2013, "vimeo:12345") == malformed)
         #expect(try judge(.shelby2013, "vimeo:123456") == .finding(.playable))
-        #expect(YouTubeEntry.finding(nil) == .failed(reason: "unreachable"))
+    }
+
+    @Test func localRulesNeedNoNetwork() async throws {
+        try await share("youtube:a", "vimeo:abc", "hulu:1", "dailymotion:x1", "vimeo:7")
         #expect(
-            YouTubeEntry.finding(YouTubeEntry(syndication: .denied))
-                == .unplayable(reason: "syndication-denied"))
+            try await due()
+                == ["vimeo:7", "dailymotion:x1", "hulu:1", "vimeo:abc", "youtube:a"])
+        #expect(try await list(.all) == list(.due))
+        #expect(try await checkLocally() == 3)
+        #expect(try await entry("vimeo:abc").reason == "malformed-id")
+        #expect(try await entry("hulu:1").reason == "unsupported-provider")
+        #expect(try await list(.playable) == ["dailymotion:x1"])
+
+        #expect(try await checkLocally() == 0)
+        #expect(try await due() == ["vimeo:7", "youtube:a"])
+        #expect(try await entry("vimeo:7").checkUrl?.hasPrefix("https://vimeo.com/") == true)
+        #expect(try await entry("hulu:1").checkUrl == nil)
+
+        // These findings never change, unlike those of a provider.
+        place.clock.advance(by: .seconds(86_400 * 365))
+        #expect(try await due() == ["vimeo:7", "youtube:a"])
+    }
+
+    @Test func uncheckedVideosComeFirstThenTheChecksThatAreDueForLongest() async throws {
+        try await share(["a", "b", "c", "d", "e"].map { "youtube:\($0)" })
+        try await check("youtube:c", .playable)
+        place.clock.advance(by: .seconds(3_600))
+        try await check("youtube:d", .unplayable(reason: "gone"))
+        place.clock.advance(by: .seconds(86_400 * 30 - 3_640))
+        try await check("youtube:b", .failed(reason: "timeout"))
+        place.clock.advance(by: .seconds(29))
+        let unchecked = ["youtube:e", "youtube:a"]
+        #expect(try await due() == unchecked)
+        place.clock.advance(by: .seconds(1))
+        #expect(try await due() == unchecked + ["youtube:b"])
+        place.clock.advance(by: .seconds(10))
+        #expect(try await due() == unchecked + ["youtube:b", "youtube:c"])
+        place.clock.advance(by: .seconds(3_600))
+        #expect(try await due() == unchecked + ["youtube:b", "youtube:c", "youtube:d"])
+        #expect(try await due(limit: 1) == ["youtube:e"])
+    }
+
+    @Test func findingsAreCheckedAgainAfterThirtyDays() async throws {
+        try await share("youtube:a")
+        try await check("youtube:a", .playable)
+        let head = store.log.head
+        place.clock.advance(by: .seconds(86_400 * 30 - 1))
+        #expect(try await due() == [])
+        try await check("youtube:a", .playable)
+        #expect(store.log.head == head)
+
+        place.clock.advance(by: .seconds(1))
+        #expect(try await due() == ["youtube:a"])
+        // Until the check, the old finding is shown.
+        #expect(try await list(.playable) == ["youtube:a"])
+        try await check("youtube:a", .playable)
+        #expect(store.log.head > head)
+        #expect(try await due() == [])
         #expect(
-            YouTubeEntry.finding(YouTubeEntry(syndication: .allowed, isLive: true))
-                == .unplayable(reason: "live"))
-        #expect(YouTubeEntry.finding(YouTubeEntry(syndication: .allowed)) == .playable)
+            try await entry("youtube:a").nextTryAt
+                == UTCTime(milliseconds: now.milliseconds + 86_400_000 * 30))
+    }
+
+    @Test func pausesBetweenFailedChecksGrow() async throws {
+        try await share("youtube:a")
+        var pauses: [Int64] = []
+        for _ in 0..<12 {
+            try await check("youtube:a", .failed(reason: "status-503"))
+            let next = try #require(try await entry("youtube:a").nextTryAt)
+            let pause = (next.milliseconds - now.milliseconds) / 1_000
+            pauses.append(pause)
+            place.clock.advance(by: .seconds(pause - 1))
+            #expect(try await due() == [])
+            place.clock.advance(by: .seconds(1))
+            #expect(try await due() == ["youtube:a"])
+        }
+        #expect(
+            pauses == [30, 60, 120, 240, 480, 960, 1_920, 3_840, 7_680, 15_360, 21_600, 21_600])
+    }
+
+    @Test func pagesOfUncheckedVideosAreFull() async throws {
+        let videos = (0..<510).map { "youtube:v\($0)" }
+        try await share(videos)
+        // The five oldest videos and one in between are unchecked.
+        try await store.append(
+            videos.dropFirst(5).filter { $0 != "youtube:v100" }.map { video in
+                PlayabilityChecked.with { ($0.video, $0.outcome) = (video, "playable") }
+            })
+        let now = now
+        func page(_ cursor: String?) async throws -> PlayabilityPage {
+            try await store.query {
+                try VideoQueries($0).playability(.unknown, at: now, limit: 3, cursor: cursor)
+            }
+        }
+        let first = try await page(nil)
+        #expect(first.videos.map(\.video) == ["youtube:v100", "youtube:v4", "youtube:v3"])
+        #expect(first.next != nil)
+        let second = try await page(first.next)
+        #expect(second.videos.map(\.video) == ["youtube:v2", "youtube:v1", "youtube:v0"])
+        #expect(second.next == nil)
+    }
+
+    @Test func videosOfAnyListAreCheckedUntilTheyLeaveIt() async throws {
+        func list(_ isRemoved: Bool) async throws {
+            let sighting = VideoListed.with {
+                ($0.list, $0.entry, $0.video) = ("personal-roll", "e1", "youtube:a")
+                $0.removed = isRemoved
+            }
+            try await store.log.append([
+                try ProposedEvent(sighting: sighting, observedAt: now.milliseconds)
+            ])
+            place.clock.advance(by: .seconds(1))
+        }
+        try await list(false)
+        #expect(try await due() == ["youtube:a"])
+        try await list(true)
+        #expect(try await due() == [])
+        #expect(try await self.list(.unknown) == [])
+        try await list(false)
+        #expect(try await self.list(.unknown) == ["youtube:a"])
+
+        try await check("youtube:a", .playable)
+        try await list(true)
+        place.clock.advance(by: .seconds(86_400 * 31))
+        #expect(try await due() == [])
+    }
+
+    @Test func reportedVideosAreNotDueUntilTheReportExpires() async throws {
+        try await share("youtube:a", "youtube:b")
+        let sighting = FrameObserved.with {
+            ($0.frame, $0.video) = ("f1", "youtube:b")
+            $0.firstUnplayableAt = .init(milliseconds: now.milliseconds)
+            $0.lastUnplayableAt = .init(milliseconds: now.milliseconds)
+        }
+        try await store.log.append([
+            try ProposedEvent(sighting: sighting, observedAt: now.milliseconds)
+        ])
+        #expect(try await due() == ["youtube:a"])
+        #expect(try await list(.unknown) == ["youtube:a"])
+        place.clock.advance(by: .seconds(3_600))
+        #expect(try await due() == ["youtube:a", "youtube:b"])
+        #expect(try await list(.unknown) == ["youtube:a", "youtube:b"])
     }
 
     @Test func boundsOfTheRemoteRuleAreStrict() throws {

@@ -32,7 +32,7 @@ import Testing
             try script.add(
                 type, #"{"video":"\#(video)""# + json + "}", at: second, origin: origin)
         }
-        switch number(19) {
+        switch number(21) {
         case 0: try add("PlayabilityChecked", #","outcome":"playable""#)
         case 1: try add("PlayabilityChecked", #","outcome":"unplayable","reason":"live""#)
         case 2:
@@ -81,6 +81,16 @@ import Testing
                 #","device":"d\#(number(2))","bytes":\#(number(90)),"blob":"\#(String(repeating: "ab", count: 32))""#
             )
         case 17: try add("DownloadRemoved", #","device":"d\#(number(2))""#)
+        case 18:
+            try script.broadcast(
+                "b\(number(3))", of: video, created: number(3) == 0 ? nil : Double(number(5)),
+                updated: number(3) == 0 ? nil : second, removed: number(3) == 0, origin: origin)
+        case 19:
+            var listed = VideoListed()
+            (listed.list, listed.entry) = (number(2) == 0 ? "stream" : "roll/r", "e\(number(3))")
+            (listed.video, listed.removed) = (video, number(3) == 0)
+            if number(2) == 0 { listed.listedAt = .init(milliseconds: Script.time(second)) }
+            try script.sight(listed, at: number(2) == 0 ? nil : second, origin: origin)
         default:
             var frame = FrameObserved()
             (frame.frame, frame.video) = ("f\(number(3))", video)

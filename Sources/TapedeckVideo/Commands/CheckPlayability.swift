@@ -1,6 +1,10 @@
 public import TapedeckModel
+public import TapedeckProjections
 
-/// Records the result of checking whether a video plays.
+/// Records the result of checking whether a video plays; see `PlayabilityCheck`.
+///
+/// A result that is already known is recorded again only if the check was due, so that the next
+/// check is due later.
 ///
 /// ```swift
 /// try await store.decide(VideoProjections.standard.playability, key: video.tag) { state in
@@ -48,19 +52,26 @@ public struct CheckPlayability: Sendable {
     }
 
     /// Returns the event to record, or nothing if the result is already known.
+    ///
+    /// Throws a `Refusal`, or errors from reading the store.
+    public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
+        let playability = queries.projections.playability
+        return try decide(
+            queries.reader.state(of: playability, key: video.tag) ?? Playability.State())
+    }
+
+    /// Returns the event to record, or nothing if the result is already known.
     public func decide(_ state: Playability.State) throws(Refusal) -> [any Event] {
+        let isDue = state.nextCheckAt(of: video).map { $0 <= now.milliseconds } ?? false
+        let isKnown = state.failure == nil && !isDue
         var event = PlayabilityChecked()
         event.video = video.text
         switch finding {
         case .playable:
-            if let verdict = state.verdict, verdict.isPlayable, state.failure == nil { return [] }
+            if isKnown, let verdict = state.verdict, verdict.isPlayable { return [] }
             event.outcome = PlayabilityOutcome.playable.rawValue
         case .unplayable(let reason):
-            if let verdict = state.verdict, !verdict.isPlayable, verdict.reason == reason,
-                state.failure == nil
-            {
-                return []
-            }
+            if isKnown, let verdict = state.verdict, verdict.reason == reason { return [] }
             event.outcome = PlayabilityOutcome.unplayable.rawValue
             event.reason = reason
         case .failed(let reason):

@@ -1,7 +1,15 @@
 /// A rule that determines from a video's provider and id alone whether the video can be played.
 ///
-/// The rules are those of Shelby's two clients. The rules need no network.
+/// The rules need no network. `PlayabilityCheck` uses the `standard` rule; the other rules are those
+/// of Shelby's two clients.
 public enum ProviderRule: String, Sendable, CaseIterable {
+    /// YouTube and Vimeo are asked, Dailymotion videos are playable, and other providers are
+    /// unsupported.
+    ///
+    /// Dailymotion answers only sites with a player of their own, so its videos are judged as by
+    /// the 2013 apps (https://developers.dailymotion.com/docs/embed-with-oembed: `player` is
+    /// mandatory).
+    case standard
     /// The rule of the 2012 app: Vimeo videos are judged by the form of their ids, YouTube is
     /// asked, and other providers are unsupported.
     case shelby2012
@@ -13,7 +21,7 @@ public enum ProviderRule: String, Sendable, CaseIterable {
     public enum Judgement: Hashable, Sendable {
         /// The finding is known without a request.
         case finding(PlayabilityFinding)
-        /// The provider has to be asked; see `YouTubeEntry`.
+        /// The provider has to be asked; see `PlayabilityCheck`.
         case ask
     }
 
@@ -26,6 +34,8 @@ public enum ProviderRule: String, Sendable, CaseIterable {
             return .finding(.unplayable(reason: ProviderRule.malformed))
         }
         return switch (self, video.provider) {
+        case (.standard, "youtube"), (.standard, "vimeo"): .ask
+        case (.standard, "dailymotion"): .finding(.playable)
         case (.shelby2012, "youtube"): .ask
         case (.shelby2012, "vimeo"):
             // The 2012 app played only videos whose ids are 32-bit integers in their usual decimal
@@ -42,37 +52,4 @@ public enum ProviderRule: String, Sendable, CaseIterable {
 
     /// The reason why a video with an id that its provider cannot have given is unplayable.
     static let malformed = "malformed-id"
-}
-
-/// YouTube's information about whether a video can be played on other sites.
-public struct YouTubeEntry: Hashable, Sendable {
-    /// Whether other sites may show a video.
-    public enum Syndication: Hashable, Sendable {
-        case allowed, limited, denied
-    }
-
-    /// Whether other sites may show the video.
-    public var syndication: Syndication
-    /// Whether the video is a live event.
-    public var isLive: Bool
-
-    /// Creates an entry.
-    public init(syndication: Syndication, isLive: Bool = false) {
-        self.syndication = syndication
-        self.isLive = isLive
-    }
-
-    /// Returns the finding for an entry, or a failed check if there is no entry because YouTube
-    /// could not be reached.
-    ///
-    /// If YouTube could not be reached, the 2012 app treated the video as permanently unplayable.
-    public static func finding(_ entry: YouTubeEntry?) -> PlayabilityFinding {
-        guard let entry else { return .failed(reason: "unreachable") }
-        if entry.isLive { return .unplayable(reason: "live") }
-        return switch entry.syndication {
-        case .allowed: .playable
-        case .limited: .unplayable(reason: "syndication-limited")
-        case .denied: .unplayable(reason: "syndication-denied")
-        }
-    }
 }

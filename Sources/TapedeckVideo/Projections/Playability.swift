@@ -1,7 +1,7 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Whether videos can be played, according to checks and remotes.
+/// Whether videos can be played, according to checks and remotes, and which videos to check next.
 ///
 /// The result of the last conclusive check is the verdict. A failed check says nothing about the
 /// video, so it does not replace the verdict. The next conclusive check removes the failure. The
@@ -9,32 +9,45 @@ public import TapedeckProjections
 /// depends on the time of the query.
 ///
 /// Each field is the newest value, or the earliest or latest of several times, so the order of
-/// arrival does not matter. Rows of tables 0 and 2 are sorted by the time at which the state
+/// arrival does not matter. Rows of tables 0, 2, 3 and 4 are sorted by the time at which the state
 /// begins, and rows of table 1 by the time at which it ends. The videos that are in a state at any
-/// given time are therefore a range of that state's table.
+/// given time are therefore a range of that state's table. Tables 3 and 4 merged by key are the
+/// checks to make: no video is in both, and unchecked videos come first, because their state begins
+/// at 0 unless a remote has reported them as unplayable.
+///
+/// Items: for each broadcast (`b` broadcast) and each entry of a remote's list (`l` list entry), a
+/// `Listing`. A video is listed while the remote has any of them.
 public struct Playability: Projection {
     /// Creates the projection.
     public init() {}
 
     /// `playability`.
     public var name: String { "playability" }
-    /// 1.
-    public var version: Int { 1 }
+    /// 2.
+    public var version: Int { 2 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Checks, and sightings of frames on remotes.
-    public var eventTypes: [EventType] { [PlayabilityChecked.eventType, FrameObserved.eventType] }
+    /// Checks, and sightings of frames, broadcasts and list entries on remotes.
+    public var eventTypes: [EventType] {
+        [
+            PlayabilityChecked.eventType, FrameObserved.eventType, BroadcastReceived.eventType,
+            VideoListed.eventType,
+        ]
+    }
     /// Any order.
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {
         """
         The last conclusive check is the verdict, and a failed check is kept only if it came \
-        later; the first and the last time reported by remotes are kept.
+        later; the first and the last time reported by remotes are kept. A video is listed while \
+        a remote has a broadcast or a list entry of it.
         """
     }
-    /// Three tables: the videos by state.
-    public var tables: [String] { ["playable", "unplayable", "failed"] }
+    /// Five tables: the videos by state, and the checked videos by the time of their next check.
+    public var tables: [String] {
+        ["playable", "unplayable", "failed", "unchecked-newest-first", "next-check"]
+    }
 
     /// True: queries ask whether a video has been checked at all.
     public var statesAreFollowed: Bool { true }
@@ -42,6 +55,13 @@ public struct Playability: Projection {
     static let playable = 0
     static let unplayable = 1
     static let failed = 2
+    /// The listed videos that have not been checked.
+    static let unchecked = 3
+    /// The checked videos that are to be checked again.
+    static let planned = 4
+
+    /// Returns the number of bytes before the video in the keys of a table's rows.
+    static func prefixCount(of table: Int) -> Int { table == unchecked ? 16 : 8 }
 
     /// The known facts about a video.
     public struct State: ProjectionState, Equatable {
@@ -54,12 +74,52 @@ public struct Playability: Projection {
         /// The time at which users last reported to a remote that the video cannot be played, in
         /// Unix milliseconds.
         var lastUnplayableAt: Int64?
+        /// The number of broadcasts and list entries that remotes have.
+        var listings: UInt64 = 0
+        /// The time of the latest broadcast or list entry, even if it has been removed, in Unix
+        /// milliseconds.
+        var listedAt: Int64?
 
         /// Creates the initial state.
         public init() {}
 
         var remote: RemoteUnplayability? {
             RemoteUnplayability(firstAt: firstUnplayableAt, lastAt: lastUnplayableAt)
+        }
+
+        /// The time at which a remote's report expires, in Unix milliseconds; `Int64.max` if it
+        /// does not expire, and 0 if there is no report.
+        var reportedUntil: Int64 { remote.map { $0.endsAt ?? .max } ?? 0 }
+
+        /// Whether a check has been recorded, conclusive or not.
+        var isChecked: Bool { verdict != nil || failure != nil }
+
+        /// Returns the time at which to check the video next, in Unix milliseconds: 0 if the video
+        /// has not been checked, and nil if it need not be checked.
+        ///
+        /// A failed check is repeated after its delay. The finding of a provider is checked again
+        /// when it is old, while the video is listed; a finding that follows from the video's key
+        /// is final. While a remote's report is valid, the video is not checked, unless a check
+        /// has already found it unplayable.
+        func nextCheckAt(of video: VideoKey) -> Int64? {
+            var at: Int64 = 0
+            if let failure {
+                guard let next = failure.nextTryAt else { return nil }
+                at = next
+            } else if let verdict {
+                guard listings > 0, ProviderRule.standard.judge(video) == .ask else { return nil }
+                at = verdict.at + PlayabilityCheck.findingMilliseconds
+            }
+            if verdict?.isPlayable ?? true { at = max(at, reportedUntil) }
+            return at == .max ? nil : at
+        }
+
+        /// The state as stored in rows, which contains whether the video is listed but not how
+        /// often or when, so that further broadcasts of a checked video do not change rows.
+        fileprivate var shown: State {
+            var shown = self
+            (shown.listings, shown.listedAt) = (min(listings, 1), nil)
+            return shown
         }
 
         /// Reads a state's bytes.
@@ -74,6 +134,8 @@ public struct Playability: Projection {
             }
             firstUnplayableAt = try bytes.optionalInt64()
             lastUnplayableAt = try bytes.optionalInt64()
+            listings = try bytes.uint64()
+            listedAt = try bytes.optionalInt64()
         }
 
         /// Writes the state's bytes.
@@ -82,6 +144,8 @@ public struct Playability: Projection {
             bytes.add(failure) { $1.encode(into: &$0) }
             bytes.add(firstUnplayableAt)
             bytes.add(lastUnplayableAt)
+            bytes.add(listings)
+            bytes.add(listedAt)
         }
     }
 
@@ -114,20 +178,53 @@ public struct Playability: Projection {
         }
     }
 
-    /// Folds a check, or a sighting of a frame.
+    /// Whether a remote has a broadcast or a list entry, according to the newest sighting.
+    private struct Listing {
+        var order: FoldOrder
+        var isRemoved: Bool
+
+        init(order: FoldOrder, isRemoved: Bool) {
+            self.order = order
+            self.isRemoved = isRemoved
+        }
+
+        init(decoding bytes: [UInt8]) throws(ModelError) {
+            self = try StateReader.read(bytes) { (reader) throws(ModelError) in
+                Listing(order: try reader.foldOrder(), isRemoved: try reader.bool())
+            }
+        }
+
+        var encoded: [UInt8] {
+            var writer = StateWriter()
+            writer.add(order)
+            writer.add(isRemoved)
+            return writer.bytes
+        }
+    }
+
+    /// Folds a check, or a sighting of a frame, a broadcast or a list entry.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0: try foldCheck(event, &key.state)
-        default: try foldFrame(event, &key.state)
+        case 1: try foldFrame(event, &key.state)
+        case 2:
+            let wire = try BroadcastWire(event.payload)
+            try foldListing(
+                event, RowKey(event.payload.bytes(wire.broadcast, after: [UInt8(ascii: "b")])),
+                isRemoved: wire.isRemoved, at: wire.createdAt, into: &key)
+        default:
+            let said = try event.decode(VideoListed.self)
+            try foldListing(
+                event, RowKey().text("l" + said.list).text(said.entry), isRemoved: said.removed,
+                at: said.hasListedAt ? said.listedAt.milliseconds : nil, into: &key)
         }
     }
 
     /// Adds a row to each table that lists the video now or at some other time.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         var value = StateWriter()
-        state.encode(into: &value)
-        let remote = state.remote
-        let from = remote.map { $0.endsAt ?? .max } ?? 0
+        state.shown.encode(into: &value)
+        let reportedUntil = state.reportedUntil
         func add(_ table: Int, _ time: Int64) {
             rows.add(
                 table: table, key: RowKey().ascending(time).text(key.name), value: value.bytes)
@@ -135,12 +232,37 @@ public struct Playability: Projection {
         if let verdict = state.verdict {
             add(
                 verdict.isPlayable ? Playability.playable : Playability.unplayable,
-                verdict.isPlayable ? from : .max)
-            if !verdict.isPlayable { return }
+                verdict.isPlayable ? reportedUntil : .max)
         } else if let failure = state.failure {
-            add(Playability.failed, max(from, failure.nextTryAt ?? .max))
+            add(Playability.failed, max(reportedUntil, failure.nextTryAt ?? .max))
         }
-        if remote != nil { add(Playability.unplayable, from) }
+        if state.remote != nil, state.verdict?.isPlayable ?? true {
+            add(Playability.unplayable, reportedUntil)
+        }
+        guard let next = state.nextCheckAt(of: VideoKey(tag: key)) else { return }
+        if state.isChecked {
+            add(Playability.planned, next)
+        } else if state.listings > 0 {
+            rows.add(
+                table: Playability.unchecked,
+                key: RowKey().ascending(next).descending(state.listedAt ?? 0).text(key.name),
+                value: value.bytes)
+        }
+    }
+
+    private func foldListing(
+        _ event: borrowing FoldEvent, _ name: RowKey, isRemoved: Bool, at time: Int64?,
+        into key: inout KeyedState<State>
+    ) throws(ModelError) {
+        if let time { key.state.listedAt = max(time, key.state.listedAt ?? time) }
+        let known = try key.item(name).map { (bytes) throws(ModelError) in
+            try Listing(decoding: bytes)
+        }
+        if let known, known.order >= event.order { return }
+        key.setItem(name, Listing(order: event.order, isRemoved: isRemoved).encoded)
+        let wasListed = known.map { !$0.isRemoved } ?? false
+        if wasListed, isRemoved { key.state.listings -= 1 }
+        if !wasListed, !isRemoved { key.state.listings += 1 }
     }
 
     private func foldCheck(_ event: borrowing FoldEvent, _ state: inout State) throws {

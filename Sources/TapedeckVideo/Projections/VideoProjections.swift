@@ -111,7 +111,8 @@ public struct VideoProjections: Sendable {
     /// Returns the system whose remotes supply the data of a projection; nil if there is none.
     static func system(of projection: any Projection) -> String? {
         switch projection {
-        case is VideoList, is WatchLater, is VideoLists, is ShareList, is ContactList:
+        case is VideoList, is WatchLater, is VideoLists, is ShareList, is ContactList,
+            is Playability:
             Shelby.system
         case is AnswerList, is QuestionList, is UserList, is FollowList: Whale.system
         case is SubmissionList, is VideoChat: BirdTube.system

@@ -140,36 +140,28 @@ extension LiveArrangement where Self == ArrangedList<LiveRow<PlayabilityEntry>, 
         projections: VideoProjections = .standard
     ) -> Self {
         let source = PlayabilityRows(projections)
-        let (isShared, looked) = (
-            filter == .all || filter == .unknown,
-            filter == .unknown ? QueryLimits.pageCountMax : limit + 1
-        )
         return Self(
             of: { now in
-                isShared
-                    ? source.shared(limit: looked)
+                filter == .all
+                    ? source.shared(limit: limit + 1)
                     // Expired entries are removed from the front of the list.
                     : source.checked(
-                        filter, from: filter == .unplayable ? now : nil, limit: looked)
+                        filter, from: filter == .unplayable ? now : nil, limit: limit + 1)
             }, by: \.video
         ) { rows, hasMore, now in
             var (shown, nextChangeAt): (ArraySlice<LiveRow<PlayabilityEntry>>, Int64?) = (
                 rows[...], nil
             )
             switch filter {
-            case .all, .unknown: break
-            case .playable, .due:
+            case .all: break
+            case .unknown, .playable, .due:
                 shown = rows.prefix { $0.at <= now.milliseconds }
                 nextChangeAt = rows.dropFirst(shown.count).first?.at
             case .unplayable: nextChangeAt = rows.first?.at
             case .failed: shown = shown.prefix(limit)
             }
             var entries = shown.compactMap(\.shown)
-            var isFull = shown.count > limit || filter == .failed && rows.count > limit
-            if filter == .unknown {
-                entries.removeAll { $0.state != .unknown }
-                isFull = entries.count >= limit || rows.count == looked
-            }
+            let isFull = shown.count > limit || filter == .failed && rows.count > limit
             if filter == .failed { entries.removeAll { $0.state != .failed } }
             return LiveArranged(
                 Array(entries.prefix(limit)), hasMore: isFull,
@@ -195,27 +187,33 @@ private struct PlayabilityRows {
             projections)
     }
 
-    /// Returns the rows of a table of checks.
+    /// Returns the rows of the tables that contain the videos in a state.
     ///
     /// - Parameter time: the time after which rows are returned, in milliseconds since 1970; nil
     ///   for all rows.
     func checked(
         _ filter: PlayabilityFilter, from time: Int64?, limit: Int
     ) -> LiveList<LiveRow<PlayabilityEntry>> {
-        let table =
+        let tables =
             switch filter {
-            case .playable: Playability.playable
-            case .unplayable: Playability.unplayable
-            default: Playability.failed
+            case .unknown: [Playability.unchecked]
+            case .playable: [Playability.playable]
+            case .unplayable: [Playability.unplayable]
+            case .due: [Playability.unchecked, Playability.planned]
+            case .all, .failed: [Playability.failed]
             }
-        let rows = RowRange(
-            of: projections.playability, table: table,
-            from: time.map { RowKey().ascending($0).raw([0xFF]) })
-        let part = Rows.Part(rows, prefix: 8) { row, queries, now in
-            entry(
-                try queries.checkedPlayability(row, at: now), Int64(ascending: row.key), now)
+        let parts = tables.map { table in
+            let rows = RowRange(
+                of: projections.playability, table: table,
+                from: time.map { RowKey().ascending($0).raw([0xFF]) })
+            return Rows.Part(rows, prefix: Playability.prefixCount(of: table)) {
+                row, queries, now in
+                entry(
+                    try queries.checkedPlayability(row, of: table, at: now),
+                    Int64(ascending: row.key), now)
+            }
         }
-        return Rows([part], limit: limit, projections)
+        return Rows(parts, .merged(prefixCount: 0), limit: limit, projections)
     }
 
     private func entry(

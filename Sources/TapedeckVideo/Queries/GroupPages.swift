@@ -182,8 +182,8 @@ extension VideoQueries {
             }
             : try reader.state(of: projections.videos, key: key)
         let marked = try reader.state(of: projections.watchLater, key: key)
-        let known = PlayabilityEntry(
-            key.name, try reader.state(of: projections.playability, key: key), at: now)
+        let checked = try reader.state(of: projections.playability, key: key)
+        let known = (checked ?? Playability.State()).resolved(at: now)
         var entry = GroupEntry(
             key: String(key.name), title: state?.shownTitle?.utf8Text,
             sharer: state?.sharer?.utf8Text, sharerImageUrl: state?.sharerImage?.utf8Text,

@@ -14,7 +14,10 @@ public enum PlayabilityState: String, Codable, Hashable, Sendable {
 public enum PlayabilityFilter: String, Sendable, CaseIterable {
     /// All shared videos, most recently shared first.
     case all
-    /// The shared videos that have never been checked, most recently shared first.
+    /// The videos that are shared or on a remote's list and have never been checked.
+    ///
+    /// Videos that no remote has reported as unplayable come first, most recently listed first.
+    /// Videos whose report has expired come next, earliest expiry first.
     case unknown
     /// The playable videos.
     ///
@@ -25,7 +28,7 @@ public enum PlayabilityFilter: String, Sendable, CaseIterable {
     case unplayable
     /// The videos whose check failed, earliest retry first.
     case failed
-    /// The videos whose check failed and is due again.
+    /// The videos to check now, in the order of `VideoQueries.checksDue`.
     case due
 }
 
@@ -50,33 +53,44 @@ public struct PlayabilityEntry: Codable, Hashable, Sendable {
     @NullWhenNil public var checkedAt: UTCTime?
     /// The number of failed checks since the last conclusive check.
     public var failures: Int
-    /// The time at which to retry a failed check; nil if no retry is scheduled.
+    /// The time of the next check; nil if no further check is needed, or if the video has never
+    /// been checked and can be checked at any time.
     @NullWhenNil public var nextTryAt: UTCTime?
     /// The time at which a remote's report of an unplayable video expires; nil if there is no such
     /// report or it does not expire.
     @NullWhenNil public var until: UTCTime?
     /// Whether the video should be checked now.
     public var due: Bool
+    /// The URL at which to ask the video's provider, as in `PlayabilityCheck`; nil if the check
+    /// needs no request.
+    @NullWhenNil public var checkUrl: String?
 
-    init(_ video: some StringProtocol, _ known: Playability.State?, at now: UTCTime) {
-        self.video = String(video)
-        state = .unknown
-        failures = Int(clamping: known?.failure?.attempt ?? 0)
-        if let verdict = known?.verdict {
-            state = verdict.isPlayable ? .playable : .unplayable
-            reason = verdict.reason
-        } else if let failure = known?.failure {
-            state = .failed
-            reason = failure.reason
+    init(_ key: Tag, _ known: Playability.State?, at now: UTCTime) {
+        let (key, known) = (VideoKey(tag: key), known ?? Playability.State())
+        let resolved = known.resolved(at: now)
+        video = key.text
+        (state, reason, until) = (resolved.state, resolved.reason, resolved.until)
+        checkedAt = (known.failure?.at ?? known.verdict?.at).map(UTCTime.init)
+        failures = Int(clamping: known.failure?.attempt ?? 0)
+        let next = known.nextCheckAt(of: key)
+        nextTryAt = next.flatMap { $0 == 0 ? nil : UTCTime(milliseconds: $0) }
+        due = next.map { $0 <= now.milliseconds } ?? false
+        checkUrl = PlayabilityCheck(key).url
+    }
+}
+
+extension Playability.State {
+    /// Returns whether the video can be played, the reason why not, and the time at which a
+    /// remote's report of an unplayable video expires.
+    func resolved(
+        at now: UTCTime
+    ) -> (state: PlayabilityState, reason: String?, until: UTCTime?) {
+        if let verdict, !verdict.isPlayable { return (.unplayable, verdict.reason, nil) }
+        if let remote, remote.holds(at: now) {
+            return (.unplayable, "remote", remote.endsAt.map(UTCTime.init))
         }
-        due = known?.failure.map { $0.isDue(at: now) } ?? (state == .unknown)
-        checkedAt = (known?.failure?.at ?? known?.verdict?.at).map(UTCTime.init)
-        nextTryAt = known?.failure?.nextTryAt.map(UTCTime.init)
-        guard state != .unplayable, let remote = known?.remote, remote.holds(at: now) else {
-            return
-        }
-        (state, reason, due) = (.unplayable, "remote", false)
-        until = remote.endsAt.map(UTCTime.init)
+        if verdict != nil { return (.playable, nil, nil) }
+        return (failure == nil ? .unknown : .failed, failure?.reason, nil)
     }
 }
 
@@ -88,7 +102,7 @@ extension VideoQueries {
     public func playability(of video: String, at now: UTCTime) throws -> PlayabilityEntry {
         let key = try VideoKey(video)
         return PlayabilityEntry(
-            key.text, try reader.state(of: projections.playability, key: key.tag), at: now)
+            key.tag, try reader.state(of: projections.playability, key: key.tag), at: now)
     }
 
     /// Returns whether each of the given videos can be played at `now`, in the same order.
@@ -98,9 +112,8 @@ extension VideoQueries {
 
     /// Returns videos and whether they can be played at `now`.
     ///
-    /// A page of `.unknown` or `.failed` videos may be shorter than `limit` even if there is a next
-    /// page: `.unknown` examines at most `QueryLimits.pageCountMax` videos, and `.failed` leaves
-    /// out videos that a remote reports as unplayable.
+    /// A page of `.failed` videos may be shorter than `limit` even if there is a next page, because
+    /// videos that a remote reports as unplayable are left out.
     public func playability(
         _ filter: PlayabilityFilter = .all, at now: UTCTime,
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
@@ -114,7 +127,9 @@ extension VideoQueries {
                 of: projections.videos, .playability, limit: limit, cursor: cursor)
             return PlayabilityPage(
                 videos: try rows.map { try sharedPlayability($0, at: now) }, next: next)
-        case .unknown: return try unknown(at: now, limit: limit, cursor: cursor)
+        case .unknown:
+            return try list(
+                Playability.unchecked, .uncheckedVideos, (front, behindNow), limit, cursor, now)
         case .playable:
             return try list(
                 Playability.playable, .playable, (front, behindNow), limit, cursor, now)
@@ -126,9 +141,44 @@ extension VideoQueries {
                 Playability.failed, .failedChecks, (front, end), limit, cursor, now)
             found.videos.removeAll { $0.state != .failed }
             return found
-        case .due:
-            return try list(Playability.failed, .dueChecks, (front, behindNow), limit, cursor, now)
+        case .due: return try due((front, behindNow), limit, cursor, now)
         }
+    }
+
+    /// Returns the videos to check at `now`, most urgent first; at most `limit` of them.
+    ///
+    /// Listed videos that have never been checked come first, most recently listed first. Then
+    /// follow the videos whose next check has been due for longest: failed checks after their
+    /// delay (`RetryDelay.standard`, half a minute that doubles up to six hours), and findings of
+    /// a provider that are older than `PlayabilityCheck.findingMilliseconds`. A video leaves the
+    /// list when its check has been recorded.
+    ///
+    /// The 2012 app made three checks at a time, after each poll of its broadcasts, and stored a
+    /// failed check as a finding for good.
+    public func checksDue(
+        at now: UTCTime, limit: Int = QueryLimits.pageCountDefault
+    ) throws -> [VideoKey] {
+        try playability(.due, at: now, limit: limit).videos.map { try VideoKey($0.video) }
+    }
+
+    /// Returns a page of the unchecked videos merged with the planned checks.
+    private func due(
+        _ bounds: (lower: RowKey, upper: RowKey), _ limit: Int, _ cursor: String?, _ now: UTCTime
+    ) throws -> PlayabilityPage {
+        try QueryLimits.check(limit)
+        let place = try PageCursor.key(.dueChecks, cursor)
+        var rows = try [Playability.unchecked, Playability.planned].flatMap { table in
+            try reader.rows(
+                of: projections.playability, table: table, lower: bounds.lower,
+                upper: bounds.upper, after: place, limit: limit + 1
+            ).map { (table: table, row: $0) }
+        }
+        rows.sort { $0.row.key.lexicographicallyPrecedes($1.row.key) }
+        let page = rows.prefix(limit)
+        return PlayabilityPage(
+            videos: try page.map { try checkedPlayability($0.row, of: $0.table, at: now) },
+            next: rows.count > limit
+                ? page.last.map { PageCursor.text(.dueChecks, $0.row.key) } : nil)
     }
 
     private func list(
@@ -139,40 +189,24 @@ extension VideoQueries {
             of: projections.playability, table: table, list, limit: limit, cursor: cursor,
             within: bounds)
         return PlayabilityPage(
-            videos: try rows.map { try checkedPlayability($0, at: now) }, next: next)
+            videos: try rows.map { try checkedPlayability($0, of: table, at: now) }, next: next)
     }
 
-    /// Converts a row of the checks to a video and whether it can be played.
-    func checkedPlayability(_ row: Row, at now: UTCTime) throws -> PlayabilityEntry {
+    /// Converts a row of a table to a video and whether it can be played.
+    func checkedPlayability(
+        _ row: Row, of table: Int, at now: UTCTime
+    ) throws -> PlayabilityEntry {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try Playability.State(reading: &reader)
         }
-        return PlayabilityEntry(tag("video", in: row, after: 8).name, state, at: now)
-    }
-
-    /// Returns the shared videos that have never been checked.
-    private func unknown(at now: UTCTime, limit: Int, cursor: String?) throws -> PlayabilityPage {
-        try QueryLimits.check(limit)
-        let rows = try reader.rows(
-            of: projections.videos, table: 0, lower: nil, upper: nil,
-            after: PageCursor.key(.uncheckedVideos, cursor), limit: QueryLimits.pageCountMax)
-        var found: [PlayabilityEntry] = []
-        for (index, row) in rows.enumerated() {
-            let entry = try sharedPlayability(row, at: now)
-            if entry.state == .unknown { found.append(entry) }
-            let isLast = index + 1 == rows.count
-            if found.count == limit || isLast && rows.count == QueryLimits.pageCountMax {
-                return PlayabilityPage(
-                    videos: found, next: PageCursor.text(.uncheckedVideos, row.key))
-            }
-        }
-        return PlayabilityPage(videos: found, next: nil)
+        return PlayabilityEntry(
+            tag("video", in: row, after: Playability.prefixCount(of: table)), state, at: now)
     }
 
     /// Converts a row of the shared videos to a video and whether it can be played.
     func sharedPlayability(_ row: Row, at now: UTCTime) throws -> PlayabilityEntry {
         let tag = tag("video", in: row, after: 8)
         return PlayabilityEntry(
-            tag.name, try reader.state(of: projections.playability, key: tag), at: now)
+            tag, try reader.state(of: projections.playability, key: tag), at: now)
     }
 }
