@@ -61,6 +61,9 @@ import Testing
         Action(
             "do playability", "vimeo:5", "failed", "--reason", "timeout",
             records: "PlayabilityChecked"),
+        Action("do check", "--due"),
+        Action("do check", "vimeo:6", "--status", "404", records: "PlayabilityChecked"),
+        Action("do check", "vimeo:6", "--status", "404"),
         Action("do fail-extraction", "vimeo:4", "timeout", records: "ExtractionFailed"),
         Action("do remove-downloads", bunny, records: "DownloadRemoved"),
         Action(
@@ -156,6 +159,11 @@ import Testing
             says: "no segments"),
         Refusal("chat", bunny, code: "usage", exit: 64, says: "TEXT"),
         Refusal("playability", "vimeo:4", "failed", code: "usage", exit: 64, says: "--reason"),
+        Refusal("check", code: "usage", exit: 64, says: "--due"),
+        Refusal("check", "--due", "vimeo:4", code: "usage", exit: 64, says: "--due"),
+        Refusal(
+            "check", "vimeo:4", "--status", "200", code: "usage", exit: 64, says: "--body-file"),
+        Refusal("check", "vimeo:4", "--status", "42", code: "usage", exit: 64, says: "42"),
     ]
 
     @Test(arguments: refusals)
@@ -214,6 +222,7 @@ import Testing
         for arguments in [
             ["fail-extraction", "vimeo:4", "timeout"],
             ["playability", "vimeo:4", "failed", "--reason", "timeout"],
+            ["check", "vimeo:5", "--status", "503"],
         ] {
             let first = try storectl.run(["do"] + arguments)
             #expect(first.exit == 0, "\(first.stderr)")
@@ -222,5 +231,37 @@ import Testing
             #expect(try second.document["error"]?["code"]?.text == "conditionFailed")
             #expect(second.stderr.contains("is due at"))
         }
+    }
+
+    @Test func dueChecksAreRecordedOrCounted() throws {
+        let storectl = try Storectl.empty()
+        for video in ["youtube:aqz-KE-bpKQ", "vimeo:7", "vimeo:abc", "hulu:1"] {
+            try storectl.succeed(
+                "append", "BroadcastReceived", #"{"broadcast":"b","video":"\#(video)"}"#)
+        }
+        func check() throws -> [Double?] {
+            let report = try storectl.succeed("do", "check", "--due", "--json").document
+            return [report["recorded"]?.number, report["requests"]?.number]
+        }
+        #expect(try check() == [2, 2])
+        #expect(try check() == [0, 2])
+        let text = try storectl.succeed("do", "check", "--due").stdout
+        #expect(text.hasPrefix("recorded 0 events\n2 due videos"))
+
+        let body = try storectl.file("answer.json", #"{"type":"video","version":"1.0"}"#.utf8)
+        try storectl.succeed(
+            "do", "check", "youtube:aqz-KE-bpKQ", "--status", "200", "--body-file", body)
+        #expect(try check() == [0, 1])
+        let run = try storectl.run(
+            ["do", "check", "vimeo:7", "--status", "200", "--body-file", "-"],
+            input: Data("Forbidden".utf8))
+        #expect(run.exit == 0, "\(run.stderr)")
+        let found =
+            try storectl.succeed(
+                "query", "playability", "youtube:aqz-KE-bpKQ", "vimeo:7", "hulu:1", "--json"
+            ).document["videos"]?.list ?? []
+        #expect(found.map { $0["state"]?.text } == ["playable", "failed", "unplayable"])
+        #expect(
+            found.map { $0["reason"]?.text } == [nil, "unexpected-answer", "unsupported-provider"])
     }
 }

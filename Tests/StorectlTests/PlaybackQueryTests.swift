@@ -17,8 +17,11 @@ import Testing
         #expect(try due("2014-01-01T00:00:59Z").isEmpty)
         #expect(
             try due("2014-01-01T00:01:00Z")
-                == "vimeo:7\tfailed\ttimeout\t2014-01-01T00:00:00.000Z\t1\t2014-01-01T00:01:00.000Z\tyes\n"
-        )
+                == """
+                vimeo:7\tfailed\ttimeout\t2014-01-01T00:00:00.000Z\t1\t2014-01-01T00:01:00.000Z\tyes\t\
+                https://vimeo.com/api/oembed.json?url=https%3A%2F%2Fvimeo.com%2F7
+
+                """)
     }
 
     /// As in the apps of 2013, a report is valid for an hour.

@@ -174,8 +174,8 @@ struct DoPlayabilityCommand: AsyncParsableCommand {
         commandName: "playability",
         abstract: "Record the result of checking whether a video plays.",
         discussion: """
-            A result that is already known is not recorded again. After a failed check, the next \
-            check is refused until it is due; see storectl query playability.
+            A result that is already known is recorded again only if the check is due. After a \
+            failed check, the next check is refused until it is due; see storectl query playability.
 
             EXAMPLE:
               storectl do playability youtube:aqz-KE-bpKQ playable
@@ -285,7 +285,7 @@ struct DoRemoveDownloadsCommand: AsyncParsableCommand {
 
 extension UTCTime {
     /// The current time.
-    fileprivate static var now: UTCTime {
+    static var now: UTCTime {
         UTCTime(milliseconds: Int64(clamping: EventLog.Options().now()))
     }
 }

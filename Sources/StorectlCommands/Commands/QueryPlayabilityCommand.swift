@@ -7,6 +7,8 @@ struct QueryPlayabilityCommand: ParsableCommand {
         commandName: "playability",
         abstract: "Show whether videos are playable and when to check again.",
         discussion: """
+            A video whose check is due is checked by storectl do check, or by an app.
+
             EXAMPLE:
               storectl query playability youtube:aqz-KE-bpKQ
               storectl query playability --state due --json
@@ -41,13 +43,14 @@ struct QueryPlayabilityCommand: ParsableCommand {
         try options.print(JSON(encoding: found)) { text in
             var table = TextTable([
                 .text("video"), .state("state"), .text("reason"), .time("checked"),
-                .number("failures"), .time("next try"), .text("due"),
+                .number("failures"), .time("next check"), .text("due"),
+                .long("check url"),
             ])
             for video in found.videos {
                 table.add([
                     video.video, video.state.rawValue, video.reason, video.checkedAt?.description,
                     String(video.failures), video.nextTryAt?.description,
-                    video.due ? "yes" : "no",
+                    video.due ? "yes" : "no", video.checkUrl,
                 ])
             }
             text.table(table)
