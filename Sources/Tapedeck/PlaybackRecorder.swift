@@ -1,5 +1,6 @@
 internal import TapedeckLog
 internal import TapedeckModel
+package import TapedeckSync
 public import TapedeckVideo
 
 /// Accepts a report every second from a player and records only a few of them as events; see
@@ -16,21 +17,28 @@ public import TapedeckVideo
 /// be lost in a power failure. Lists show a report once it is recorded, which happens after at most
 /// `PlaybackCoalescing.holdSecondsMax` seconds.
 ///
+/// The recorder sets `playedSeconds` in each report, measured by a clock that runs steadily even if
+/// the device's clock is changed or stands still.
+///
 /// Use one recorder per player; reports are recorded in the order of the calls.
 public actor PlaybackRecorder {
     private let store: TapedeckStore
     private let file: SlotFile<HeldEvent>
+    private let clock: SteadyClock
     private var coalescing: PlaybackCoalescing
+    private var run = PlaybackRun()
     /// The events to record, in order.
     private var waiting: [ProposedEvent] = []
     private var isRecording = false
     private var others: [CheckedContinuation<Void, Never>] = []
 
     private init(
-        _ store: TapedeckStore, _ file: SlotFile<HeldEvent>, _ coalescing: PlaybackCoalescing
+        _ store: TapedeckStore, _ file: SlotFile<HeldEvent>, _ clock: SteadyClock,
+        _ coalescing: PlaybackCoalescing
     ) {
         self.store = store
         self.file = file
+        self.clock = clock
         self.coalescing = coalescing
     }
 
@@ -49,13 +57,21 @@ public actor PlaybackRecorder {
         _ store: TapedeckStore, player: String = "player",
         holdSecondsMax: Double = PlaybackCoalescing.holdSecondsMax
     ) async throws(StoreError) -> PlaybackRecorder {
+        try await open(store, player: player, holdSecondsMax: holdSecondsMax, clock: .system)
+    }
+
+    /// Opens the recorder for a player, with a given steady clock.
+    package static func open(
+        _ store: TapedeckStore, player: String = "player",
+        holdSecondsMax: Double = PlaybackCoalescing.holdSecondsMax, clock: SteadyClock
+    ) async throws(StoreError) -> PlaybackRecorder {
         let log = store.log
         let (file, left) = try await store.run {
             let file = try log.holdEvents(named: player)
             return (file, try file.read()?.event)
         }
         let recorder = PlaybackRecorder(
-            store, file, PlaybackCoalescing(holdSecondsMax: holdSecondsMax))
+            store, file, clock, PlaybackCoalescing(holdSecondsMax: holdSecondsMax))
         if let left { try await recorder.record([left]) }
         return recorder
     }
@@ -73,7 +89,11 @@ public actor PlaybackRecorder {
         _ report: PlaybackProgressed, atMilliseconds: UInt64? = nil
     ) async throws(StoreError) {
         let given = try StoreError.wrapping {
-            try coalescing.take(report, atMilliseconds: atMilliseconds ?? store.log.now())
+            let next = run.add(
+                PlaybackCoalescing.Report(
+                    try report.normalized(), atMilliseconds: atMilliseconds ?? store.log.now()),
+                steadyMilliseconds: clock.read().milliseconds)
+            return try coalescing.take(next.event, atMilliseconds: next.atMilliseconds)
         }
         try await record(given)
     }

@@ -1,5 +1,6 @@
 import Tapedeck
 import TapedeckModel
+import TapedeckTesting
 import Testing
 
 /// SH12: The videos played, watched, finished and shared, by day and by provider, despite wrong clocks and
@@ -100,6 +101,30 @@ import Testing
         try await report("vimeo:3", "c", 1, day: 1, at: 3 * 3_600)
         let found = try await statistics()
         #expect(found.sessions == 2 && found.longestSessionSeconds == 2_700)
+    }
+
+    /// If a clock is set back, a store records all events in one millisecond until the clock has
+    /// caught up.
+    @Test func aFrozenClockLosesNothing() async throws {
+        for position in [0.0, 10, 40, 70, 100, 500] {
+            try await report("vimeo:7", "a", position, day: 1, at: 0)
+        }
+        #expect(try await statistics().days[0].figures.watchedSeconds == 100)
+        // A recorder knows the time played, and therefore recognizes shorter skips too.
+        stage.place.clock.set(milliseconds: Self.noon(2))
+        let steady = ManualClock()
+        let recorder = try await PlaybackRecorder.open(
+            stage.store, clock: SteadyClock { ("boot", steady.milliseconds) })
+        for (position, seconds) in [(0.0, 0), (10, 10), (40, 30), (70, 30), (170, 1), (200, 30)] {
+            steady.advance(by: .seconds(seconds))
+            try await recorder.report(
+                PlaybackProgressed.with {
+                    ($0.video, $0.viewing) = ("vimeo:7", "b")
+                    ($0.positionSeconds, $0.durationSeconds) = (position, 600)
+                })
+        }
+        try await recorder.flush()
+        #expect(try await statistics().days[1].figures.watchedSeconds == 100)
     }
 
     @Test func sharesAreCountedByDestination() async throws {

@@ -41,6 +41,9 @@ import Testing
         private var duration = 0.0
         private var told = 0.0
         private var rate = 1.0
+        /// The number of seconds played without interruption.
+        private var played = 0.0
+        private var hasStoppedClock = false
 
         init(_ generator: SeededGenerator) {
             self.generator = generator
@@ -54,28 +57,36 @@ import Testing
             position = [0, 0, 100, 700].randomElement(using: &generator) ?? 0
             told = 0
             rate = 1
+            played = 0
         }
 
         /// Returns the next report; nil if the user leaves the player.
         mutating func next() -> PlaybackProgressed? {
             let passed = UInt64.random(in: 900...1_150, using: &generator)
-            at += passed
+            if !hasStoppedClock { at += passed }
             switch Int.random(in: 0..<400, using: &generator) {
             case 0:
                 at += .random(in: 0...4_000_000, using: &generator)
                 begin()
                 return nil
-            case 1: position = .random(in: 0...max(1, duration), using: &generator)
+            case 1:
+                position = .random(in: 0...max(1, duration), using: &generator)
+                played = 0
             case 2: rate = rate == 0 ? 1 : 0
             case 3: rate = [0.5, 1, 1.5, 2].randomElement(using: &generator) ?? 1
             case 4: told = duration
             case 5: at += 30_000
-            default: position += rate * Double(passed) / 1_000
+            case 6: hasStoppedClock.toggle()
+            default:
+                position += rate * Double(passed) / 1_000
+                played += rate * Double(passed) / 1_000
             }
             if duration > 0 { position = min(position, duration) }
             var report = PlaybackProgressed()
             (report.video, report.viewing) = (video, "v\(viewing)")
             (report.positionSeconds, report.durationSeconds) = (position, told)
+            // Not every player knows the time played.
+            if viewing.isMultiple(of: 2) { report.playedSeconds = played }
             return report
         }
     }

@@ -231,6 +231,10 @@ struct RefusedPayload: CustomTestStringConvertible {
             #"{"video":"youtube:a","viewing":"v","durationSeconds":1e400}"#, .invalidPayload,
             "durationSeconds"),
         RefusedPayload(
+            "PlaybackProgressed",
+            #"{"video":"youtube:a","viewing":"v","playedSeconds":-1}"#, .invalidPayload,
+            "playedSeconds"),
+        RefusedPayload(
             "AnswerUploaded", #"{"question":"q"}"#, .invalidPayload, "answer"),
         RefusedPayload(
             "AnswerUploaded", #"{"question":"q","answer":"a","durationSeconds":-1}"#,

@@ -50,8 +50,9 @@ import Testing
             )
         case 5, 6:
             try script.progress(
-                "w\(number(3))", Double(number(101)), of: Double(number(3) * 100), video: video,
-                at: second, origin: origin)
+                "w\(number(3))", Double(number(101)), of: Double(number(3) * 100),
+                played: number(2) == 0 ? nil : Double(number(100)), video: video,
+                at: number(3) == 0 ? 100 : second, origin: origin)
         case 7:
             try add(
                 "VideoWatched",

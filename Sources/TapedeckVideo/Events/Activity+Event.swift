@@ -73,6 +73,7 @@ extension PlaybackProgressed: VideoEvent {
         try FieldChecks.id(viewing, "viewing")
         try FieldChecks.seconds(positionSeconds, "positionSeconds")
         try FieldChecks.seconds(durationSeconds, "durationSeconds")
+        try FieldChecks.seconds(playedSeconds, "playedSeconds")
         return copy
     }
 }

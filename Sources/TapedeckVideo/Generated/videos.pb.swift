@@ -386,9 +386,23 @@ public nonisolated struct PlaybackProgressed: Sendable {
   /// The video's duration, in seconds; 0 while the player does not know it.
   public var durationSeconds: Double = 0
 
+  /// The number of seconds of the video that were played in the current run, which is uninterrupted playback, as
+  /// measured by a clock that cannot be set. If the number is smaller than in the previous report, another run has
+  /// begun. Absent if unknown.
+  public var playedSeconds: Double {
+    get {_playedSeconds ?? 0}
+    set {_playedSeconds = newValue}
+  }
+  /// Returns true if `playedSeconds` has been explicitly set.
+  public var hasPlayedSeconds: Bool {self._playedSeconds != nil}
+  /// Clears the value of `playedSeconds`. Subsequent reads from it will return its default value.
+  public mutating func clearPlayedSeconds() {self._playedSeconds = nil}
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
+
+  fileprivate var _playedSeconds: Double? = nil
 }
 
 /// The user liked a video or an answer, or removed the like; exactly one of `video` and `answer` is present.
@@ -1135,7 +1149,7 @@ nonisolated extension WatchLaterToggled: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension PlaybackProgressed: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".PlaybackProgressed"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}video\0\u{1}viewing\0\u{3}position_seconds\0\u{3}duration_seconds\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}video\0\u{1}viewing\0\u{3}position_seconds\0\u{3}duration_seconds\0\u{3}played_seconds\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1147,12 +1161,17 @@ nonisolated extension PlaybackProgressed: SwiftProtobuf.Message, SwiftProtobuf._
       case 2: try { try decoder.decodeSingularStringField(value: &self.viewing) }()
       case 3: try { try decoder.decodeSingularDoubleField(value: &self.positionSeconds) }()
       case 4: try { try decoder.decodeSingularDoubleField(value: &self.durationSeconds) }()
+      case 5: try { try decoder.decodeSingularDoubleField(value: &self._playedSeconds) }()
       default: break
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.video.isEmpty {
       try visitor.visitSingularStringField(value: self.video, fieldNumber: 1)
     }
@@ -1165,6 +1184,9 @@ nonisolated extension PlaybackProgressed: SwiftProtobuf.Message, SwiftProtobuf._
     if self.durationSeconds.bitPattern != 0 {
       try visitor.visitSingularDoubleField(value: self.durationSeconds, fieldNumber: 4)
     }
+    try { if let v = self._playedSeconds {
+      try visitor.visitSingularDoubleField(value: v, fieldNumber: 5)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1173,6 +1195,7 @@ nonisolated extension PlaybackProgressed: SwiftProtobuf.Message, SwiftProtobuf._
     if lhs.viewing != rhs.viewing {return false}
     if lhs.positionSeconds != rhs.positionSeconds {return false}
     if lhs.durationSeconds != rhs.durationSeconds {return false}
+    if lhs._playedSeconds != rhs._playedSeconds {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -123,7 +123,7 @@ public struct PlaybackCoalescing: Sendable {
 }
 
 extension PlaybackCoalescing.Report {
-    fileprivate func isSameViewing(as other: PlaybackCoalescing.Report) -> Bool {
+    func isSameViewing(as other: PlaybackCoalescing.Report) -> Bool {
         event.viewing == other.event.viewing && event.video == other.event.video
     }
 
@@ -137,19 +137,20 @@ extension PlaybackCoalescing.Report {
             held.event.durationSeconds == event.durationSeconds,
             !held.event.isEnd || event.isEnd
         else { return false }
-        let whole = kept.watchedMilliseconds(to: self)
-        let parts = (kept.watchedMilliseconds(to: held), held.watchedMilliseconds(to: self))
+        let whole = progress.watched(since: kept.progress)
+        let parts = (
+            held.progress.watched(since: kept.progress), progress.watched(since: held.progress)
+        )
         let isOneQuarter = held.quarter == quarter
         return isOneQuarter ? parts.0 + parts.1 == whole : parts == (0, whole)
     }
 
     private var quarter: Int64 { PlayStatistics.quarter(of: Int64(atMilliseconds)) }
 
-    private func watchedMilliseconds(to later: PlaybackCoalescing.Report) -> UInt64 {
-        PlayStatistics.watchedMilliseconds(
-            from: PlayStatistics.milliseconds(event.positionSeconds), at: Int64(atMilliseconds),
-            to: PlayStatistics.milliseconds(later.event.positionSeconds),
-            at: Int64(later.atMilliseconds))
+    private var progress: PlayStatistics.Progress {
+        PlayStatistics.Progress(
+            at: Int64(atMilliseconds), positionSeconds: event.positionSeconds,
+            playedSeconds: event.hasPlayedSeconds ? event.playedSeconds : nil)
     }
 }
 

@@ -4,10 +4,10 @@ public import TapedeckProjections
 /// The plays, watched time, completions and shares of each video, by quarter of an hour.
 ///
 /// - A **play** is a viewing. A viewing is counted when its first report arrives.
-/// - **Watched** time is the distance that a viewing advances from one report to the next. An
-///   advance that would need more than twice the normal speed is a skip and is ignored. The watched
-///   time is added to the quarter of an hour that contains the later report. `VideoWatched` reports
-///   the same time again, so each quarter uses the larger of the two sums of watched time.
+/// - **Watched** time is the number of seconds of the video that a viewing played from one report to
+///   the next; see `Progress`. The watched time is added to the quarter of an hour that contains the
+///   later report. `VideoWatched` reports the same time again, so each quarter uses the larger of
+///   the two sums of watched time.
 /// - A **completion** is the first report of a viewing at the end, as defined by `Playback`, or a
 ///   complete `VideoWatched`. Each quarter uses the larger of the two numbers of completions.
 /// - A **share** is counted once for each destination.
@@ -25,8 +25,8 @@ public struct PlayStatistics: Projection {
 
     /// `statistics`.
     public var name: String { "statistics" }
-    /// 3.
-    public var version: Int { 3 }
+    /// 4.
+    public var version: Int { 4 }
     /// `video`.
     public var tagKind: String { "video" }
     /// Playback reports, watched intervals and shares.
@@ -51,9 +51,6 @@ public struct PlayStatistics: Projection {
     public var itemsYieldRows: Bool { true }
 
     static let quarterMilliseconds: Int64 = 900_000
-    /// The maximum playback speed, and the tolerance for the times of reports, in milliseconds.
-    private static let rateMax: Int64 = 2
-    private static let slackMilliseconds: Int64 = 1_500
 
     /// Empty; all data is in the items.
     public struct State: ProjectionState, Equatable {
@@ -107,28 +104,22 @@ public struct PlayStatistics: Projection {
 
     /// The last report of a viewing.
     private struct Report {
-        var at: Int64
-        var positionMilliseconds: Int64
+        var progress: Progress
         var hasReachedEnd: Bool
 
-        init(at: Int64, positionMilliseconds: Int64, hasReachedEnd: Bool) {
-            self.at = at
-            self.positionMilliseconds = positionMilliseconds
-            self.hasReachedEnd = hasReachedEnd
+        init(_ progress: Progress, hasReachedEnd: Bool) {
+            (self.progress, self.hasReachedEnd) = (progress, hasReachedEnd)
         }
 
         init(decoding bytes: [UInt8]) throws(ModelError) {
             self = try StateReader.read(bytes) { (reader) throws(ModelError) in
-                Report(
-                    at: try reader.int64(), positionMilliseconds: try reader.int64(),
-                    hasReachedEnd: try reader.bool())
+                Report(try Progress(reading: &reader), hasReachedEnd: try reader.bool())
             }
         }
 
         var encoded: [UInt8] {
             var writer = StateWriter()
-            writer.add(at)
-            writer.add(positionMilliseconds)
+            progress.encode(into: &writer)
             writer.add(hasReachedEnd)
             return writer.bytes
         }
@@ -167,7 +158,7 @@ public struct PlayStatistics: Projection {
         }
         let isEnd = Playback.isEnd(wire.position, of: wire.duration)
         let report = Report(
-            at: at, positionMilliseconds: PlayStatistics.milliseconds(wire.position),
+            Progress(at: at, positionSeconds: wire.position, playedSeconds: wire.played),
             hasReachedEnd: isEnd || before?.hasReachedEnd ?? false)
         key.setItem(name, report.encoded)
         try add(at, &key) { figures in
@@ -176,29 +167,12 @@ public struct PlayStatistics: Projection {
                 figures.plays += 1
                 return
             }
-            figures.movedMilliseconds &+= PlayStatistics.watchedMilliseconds(
-                from: before.positionMilliseconds, at: before.at,
-                to: report.positionMilliseconds, at: at)
+            figures.movedMilliseconds &+= report.progress.watched(since: before.progress)
         }
-    }
-
-    /// Returns a position in whole milliseconds.
-    static func milliseconds(_ seconds: Double) -> Int64 {
-        Int64((min(max(0, seconds), FieldLimits.secondsMax) * 1_000).rounded())
     }
 
     /// Returns the number of the quarter of an hour that contains a time.
     static func quarter(of at: Int64) -> Int64 { at.floorDivided(by: quarterMilliseconds) }
-
-    /// Returns the time watched between two reports of a viewing, in milliseconds.
-    static func watchedMilliseconds(
-        from position: Int64, at: Int64, to later: Int64, at laterAt: Int64
-    ) -> UInt64 {
-        let moved = later - position
-        // Times have 48 bits, so this calculation cannot overflow.
-        let possible = (laterAt - at) * rateMax + slackMilliseconds
-        return moved > 0 && moved <= possible ? UInt64(moved) : 0
-    }
 
     private func add(
         _ at: Int64, _ key: inout KeyedState<State>, _ change: (inout Figures) -> Void
@@ -218,5 +192,69 @@ public struct PlayStatistics: Projection {
         rows.add(
             table: 0, key: RowKey(Array(item.key.dropFirst().prefix(8))).text(key.name),
             value: item.value)
+    }
+}
+
+extension PlayStatistics {
+    /// The progress of a viewing at the time of a report, in milliseconds.
+    ///
+    /// Between two reports, the time watched is the time played, which players measure with a clock
+    /// that cannot be set. If a report lacks the time played, or belongs to another run, the time
+    /// watched is the distance that the viewing advanced. An advance that would need more than twice
+    /// the normal speed is a skip and is ignored. Between reports at the same time, which a stopped
+    /// clock produces, an advance of at most `PlaybackCoalescing.holdSecondsMax` counts.
+    struct Progress: Equatable {
+        let at: Int64
+        let position: Int64
+        /// The time played in the current run; nil if unknown.
+        let played: Int64?
+
+        /// The maximum playback speed, and the tolerance for the times of reports.
+        static let rateMax: Int64 = 2
+        static let slack: Int64 = 1_500
+        /// The maximum advance between reports at the same time.
+        private static let advanceMax = milliseconds(PlaybackCoalescing.holdSecondsMax)
+
+        init(at: Int64, positionSeconds: Double, playedSeconds: Double?) {
+            self.at = at
+            position = Progress.milliseconds(positionSeconds)
+            played = playedSeconds.map(Progress.milliseconds)
+        }
+
+        init(reading bytes: inout StateReader) throws(ModelError) {
+            at = try bytes.int64()
+            position = try bytes.int64()
+            played = try bytes.optionalInt64()
+        }
+
+        func encode(into bytes: inout StateWriter) {
+            bytes.add(at)
+            bytes.add(position)
+            bytes.add(played)
+        }
+
+        /// Returns the time watched since the previous report of the viewing.
+        func watched(since before: Progress) -> UInt64 {
+            if let played, let earlier = before.played {
+                // In another run, at most the time played so far was watched.
+                return UInt64(
+                    played < earlier ? min(advance(since: before), played) : played - earlier)
+            }
+            return UInt64(advance(since: before))
+        }
+
+        /// Returns the distance from the previous report to this one; 0 if it is a skip.
+        private func advance(since before: Progress) -> Int64 {
+            let moved = position - before.position
+            // Times have 48 bits, so this calculation cannot overflow.
+            let possible =
+                at == before.at
+                ? Progress.advanceMax : (at - before.at) * Progress.rateMax + Progress.slack
+            return moved > 0 && moved <= possible ? moved : 0
+        }
+
+        private static func milliseconds(_ seconds: Double) -> Int64 {
+            Int64((min(max(0, seconds), FieldLimits.secondsMax) * 1_000).rounded())
+        }
     }
 }

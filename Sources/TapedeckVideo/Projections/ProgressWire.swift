@@ -9,11 +9,14 @@ struct ProgressWire {
     let position: Double
     /// The duration in seconds; 0 if unknown.
     let duration: Double
+    /// The number of seconds played in the current run, as reported: any `Double`; nil if unknown.
+    let played: Double?
 
     /// Finds the fields; throws `.invalidPayload` if the bytes are not a valid message.
     init(_ payload: RawSpan) throws(ModelError) {
         var viewing: WireField?
         var (position, duration) = (0.0, 0.0)
+        var played: Double?
         var fields = WireFields(payload)
         while let field = fields.next() {
             // The field numbers are defined in schema/tapedeck/video/v1/videos.proto.
@@ -21,6 +24,7 @@ struct ProgressWire {
             case 2: viewing = field
             case 3: position = field.double
             case 4: duration = field.double
+            case 5: played = field.double
             default: break
             }
         }
@@ -28,12 +32,15 @@ struct ProgressWire {
             !fields.isMalformed
         else { throw ProgressWire.invalid }
         (self.viewing, self.position, self.duration) = (viewing, position, duration)
+        self.played = played
     }
 
-    /// Finds the fields of a report whose position and duration are finite.
+    /// Finds the fields of a report whose numbers are finite.
     init(finite payload: RawSpan) throws(ModelError) {
         try self.init(payload)
-        guard position.isFinite, duration.isFinite else { throw ProgressWire.invalid }
+        guard position.isFinite, duration.isFinite, played?.isFinite ?? true else {
+            throw ProgressWire.invalid
+        }
     }
 
     private static let invalid = ModelError(

@@ -62,7 +62,7 @@ extension Script {
 
     /// Adds a report that `viewing` is at `percent` of a video that lasts `duration` seconds.
     mutating func progress(
-        _ viewing: String, _ percent: Double, of duration: Double = 400,
+        _ viewing: String, _ percent: Double, of duration: Double = 400, played: Double? = nil,
         video: String = "youtube:one", at second: Double, origin: UInt64 = 1
     ) throws {
         var event = PlaybackProgressed()
@@ -70,6 +70,7 @@ extension Script {
         event.viewing = viewing
         event.positionSeconds = duration * percent / 100
         event.durationSeconds = duration
+        if let played { event.playedSeconds = played }
         try add(event, at: second, origin: origin)
     }
 
