@@ -20,6 +20,11 @@ public import TapedeckVideo
 /// The recorder sets `playedSeconds` in each report, measured by a clock that runs steadily even if
 /// the device's clock is changed or stands still.
 ///
+/// With `reportsWatched`, the recorder also records a `VideoWatched` for each run, so that remotes
+/// count the views. A run is playback without a skip, up to the next call of `flush()` or the end of
+/// the video. If the process ends during a run, the run is recorded when the recorder is opened
+/// again.
+///
 /// Use one recorder per player; reports are recorded in the order of the calls.
 public actor PlaybackRecorder {
     private let store: TapedeckStore
@@ -27,6 +32,9 @@ public actor PlaybackRecorder {
     private let clock: SteadyClock
     private var coalescing: PlaybackCoalescing
     private var run = PlaybackRun()
+    private let reportsWatched: Bool
+    /// The viewing whose end was recorded last; nil if there is none.
+    private var completed: String?
     /// The events to record, in order.
     private var waiting: [ProposedEvent] = []
     private var isRecording = false
@@ -34,11 +42,12 @@ public actor PlaybackRecorder {
 
     private init(
         _ store: TapedeckStore, _ file: SlotFile<HeldEvent>, _ clock: SteadyClock,
-        _ coalescing: PlaybackCoalescing
+        _ coalescing: PlaybackCoalescing, reportsWatched: Bool
     ) {
         self.store = store
         self.file = file
         self.clock = clock
+        self.reportsWatched = reportsWatched
         self.coalescing = coalescing
     }
 
@@ -49,21 +58,25 @@ public actor PlaybackRecorder {
     ///   - player: The player's name, unique within the store: lowercase letters, digits, dots and
     ///     dashes.
     ///   - holdSecondsMax: The longest time, in seconds, for which a report is held back.
+    ///   - reportsWatched: Whether to record a `VideoWatched` for each run.
     ///
     /// Throws `StoreError`: `.busy` (the player already has a recorder, here or in another
     /// process), `.usage` (the name is invalid), `.damaged` (the held-back report is damaged), and
     /// the same errors as an append.
     public static func open(
         _ store: TapedeckStore, player: String = "player",
-        holdSecondsMax: Double = PlaybackCoalescing.holdSecondsMax
+        holdSecondsMax: Double = PlaybackCoalescing.holdSecondsMax, reportsWatched: Bool = false
     ) async throws(StoreError) -> PlaybackRecorder {
-        try await open(store, player: player, holdSecondsMax: holdSecondsMax, clock: .system)
+        try await open(
+            store, player: player, holdSecondsMax: holdSecondsMax, reportsWatched: reportsWatched,
+            clock: .system)
     }
 
     /// Opens the recorder for a player, with a given steady clock.
     package static func open(
         _ store: TapedeckStore, player: String = "player",
-        holdSecondsMax: Double = PlaybackCoalescing.holdSecondsMax, clock: SteadyClock
+        holdSecondsMax: Double = PlaybackCoalescing.holdSecondsMax, reportsWatched: Bool = false,
+        clock: SteadyClock
     ) async throws(StoreError) -> PlaybackRecorder {
         let log = store.log
         let (file, left) = try await store.run {
@@ -71,9 +84,22 @@ public actor PlaybackRecorder {
             return (file, try file.read()?.event)
         }
         let recorder = PlaybackRecorder(
-            store, file, clock, PlaybackCoalescing(holdSecondsMax: holdSecondsMax))
-        if let left { try await recorder.record([left]) }
+            store, file, clock, PlaybackCoalescing(holdSecondsMax: holdSecondsMax),
+            reportsWatched: reportsWatched)
+        if let left { try await recorder.recordLeft(left) }
         return recorder
+    }
+
+    /// Records the report that an earlier process held back, and the run that it interrupted.
+    private func recordLeft(_ event: ProposedEvent) async throws(StoreError) {
+        let events = try StoreError.wrapping {
+            guard reportsWatched else { return [event] }
+            let report = try PlaybackProgressed(
+                payload: event.payload, version: event.schemaVersion)
+            let at = event.atMilliseconds ?? store.log.now()
+            return try [event] + watched(.init(report, atMilliseconds: at))
+        }
+        try await record(events)
     }
 
     /// Accepts the player's next report.
@@ -88,26 +114,45 @@ public actor PlaybackRecorder {
     public func report(
         _ report: PlaybackProgressed, atMilliseconds: UInt64? = nil
     ) async throws(StoreError) {
-        let given = try StoreError.wrapping {
-            let next = run.add(
+        let events = try StoreError.wrapping {
+            let (next, ended) = run.add(
                 PlaybackCoalescing.Report(
                     try report.normalized(), atMilliseconds: atMilliseconds ?? store.log.now()),
                 steadyMilliseconds: clock.read().milliseconds)
-            return try coalescing.take(next.event, atMilliseconds: next.atMilliseconds)
+            var events = try coalescing.take(next.event, atMilliseconds: next.atMilliseconds)
+                .map(ProposedEvent.init)
+            if let ended { events += try watched(ended) }
+            if reportsWatched, next.isAtVeryEnd, next.watched != nil { events += try endRun() }
+            return events
         }
-        try await record(given)
+        try await recordOrHold(events)
     }
 
-    /// Records the held-back report, if there is one.
+    /// Records the held-back report, if there is one, and ends the run.
     public func flush() async throws(StoreError) {
-        let last = coalescing.flush()
-        try await record(last.map { [$0] } ?? [])
+        let events = try StoreError.wrapping { try endRun() }
+        try await recordOrHold(events)
     }
 
-    private func record(
-        _ reports: [PlaybackCoalescing.Report]
-    ) async throws(StoreError) {
-        let events = try StoreError.wrapping { try reports.map(ProposedEvent.init) }
+    /// Ends the run, and returns the held-back report and the event for the run.
+    private func endRun() throws -> [ProposedEvent] {
+        var events: [ProposedEvent] = []
+        if let held = coalescing.flush() { events.append(try ProposedEvent(held)) }
+        if let last = run.last { events += try watched(last) }
+        run.restart()
+        return events
+    }
+
+    /// Returns the event for a run that ended with a report; none if nothing was played.
+    private func watched(_ last: PlaybackCoalescing.Report) throws -> [ProposedEvent] {
+        guard reportsWatched, var watched = last.watched else { return [] }
+        // A viewing is complete once, even if its last seconds are played in another run.
+        if watched.isComplete, completed == watched.viewing { watched.clearIsComplete() }
+        if watched.isComplete { completed = watched.viewing }
+        return [try ProposedEvent(watched, atMilliseconds: last.atMilliseconds)]
+    }
+
+    private func recordOrHold(_ events: [ProposedEvent]) async throws(StoreError) {
         if events.isEmpty, waiting.isEmpty { return try hold() }
         try await record(events)
     }

@@ -44,19 +44,25 @@ public enum Connectors {
         return []
     }
 
+    /// The age up to which a `VideoWatched` is sent to a remote.
+    ///
+    /// Remotes record a view at the time at which they receive it, so an old view would be wrong,
+    /// and a remote that is connected later would receive the views of years.
+    public static let watchedAgeMax = Duration.seconds(7 * 86_400)
+
     /// The outboxes for intents, one for each tag kind.
     public static let outboxes: [Outbox] = [
         Outbox(
             of: "video",
             inserts: [
                 CommentPosted.eventType, VideoShared.eventType, VideoOpened.eventType,
-                ChatMessagePosted.eventType,
+                ChatMessagePosted.eventType, VideoWatched.eventType,
             ],
             registers: [
-                LikeToggled.eventType, VideoWatched.eventType, WatchLaterToggled.eventType,
+                LikeToggled.eventType, WatchLaterToggled.eventType,
                 // A new submission after a refusal replaces the refused submission.
                 VideoSubmitted.eventType,
-            ]),
+            ], lifetimes: [VideoWatched.eventType: watchedAgeMax]),
         Outbox(
             of: "answer", inserts: [CommentPosted.eventType], registers: [LikeToggled.eventType]),
         // A question has one answer. If there are several unsent recordings, only the last is sent.
@@ -66,6 +72,7 @@ public enum Connectors {
             registers: [FollowToggled.eventType],
             // One user's follow does not replace another user's.
             owners: [FollowToggled.eventType: FollowToggled.followerField]),
+        Outbox(of: "account", inserts: [VisitStarted.eventType], registers: []),
     ]
 
     /// Returns the store's data that a session with a remote needs: the store's account, and

@@ -443,9 +443,44 @@ public struct StoreRemotes: Sendable {
     public func unsupported(
         for event: EventEnvelope, besides deliveries: [RemoteDelivery]
     ) throws -> [Remote] {
-        try remotes(of: event, besides: deliveries) { _, intent in
-            try runner.standing(of: intent, in: Connectors.outboxes) != nil
+        try remotes(of: event, besides: deliveries) { remote, intent in
+            guard try runner.standing(of: intent, in: Connectors.outboxes) != nil else {
+                return false
+            }
+            return try !hasExpired(intent, at: remote)
         }
+    }
+
+    /// Returns the remotes to which an event was not sent before it was too old; see
+    /// `Connectors.watchedAgeMax`.
+    ///
+    /// - Parameter deliveries: The deliveries of the event, from `deliveries(of:)`.
+    @available(*, noasync)
+    public func expired(
+        _ event: EventEnvelope, besides deliveries: [RemoteDelivery]
+    ) throws -> [Remote] {
+        try remotes(of: event, besides: deliveries) { remote, intent in
+            try hasExpired(intent, at: remote)
+        }
+    }
+
+    private func hasExpired(_ intent: Intent, at remote: Remote) throws -> Bool {
+        guard let outbox = Connectors.outboxes.first(where: { $0.tagKind == intent.key.kind }),
+            let item = try runner.standing(of: intent, in: [outbox])?.item
+        else { return false }
+        return try outbox.isExpired(item, of: intent.event.type, at: log.now())
+            && isSupported(intent, by: remote)
+    }
+
+    /// Returns whether a remote supports the action of an intent.
+    private func isSupported(_ intent: Intent, by remote: Remote) throws -> Bool {
+        guard let connector = connector(for: remote) else { return false }
+        let account = try logins.read(remote)?.account ?? RemoteAccount(user: "", token: "")
+        let plan = try runner.read(connector.lookups.map(\.name)) {
+            try connector.plan(intent, $0, account)
+        }
+        if case .foreign = plan { return false }
+        return true
     }
 
     /// The former name of `unsupported(for:besides:)`.
@@ -468,15 +503,10 @@ public struct StoreRemotes: Sendable {
             let isIntent = Connectors.outboxes.contains {
                 $0.tagKind == intent.key.kind && $0.isIntent(event.type)
             }
-            guard isIntent, try runner.standing(of: intent, in: Connectors.outboxes) == nil,
-                let connector = connector(for: remote)
-            else { return false }
-            let account = try logins.read(remote)?.account ?? RemoteAccount(user: "", token: "")
-            let plan = try runner.read(connector.lookups.map(\.name)) {
-                try connector.plan(intent, $0, account)
+            guard isIntent, try runner.standing(of: intent, in: Connectors.outboxes) == nil else {
+                return false
             }
-            if case .foreign = plan { return false }
-            return true
+            return try isSupported(intent, by: remote)
         }
     }
 

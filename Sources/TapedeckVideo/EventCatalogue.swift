@@ -27,7 +27,7 @@ public struct EventCatalogue: Sendable {
         VideoOpened.self,
         VideoQueued.self, VideoQueuedNext.self, VideoShared.self, VideoSubmitted.self,
         VideoUnqueued.self,
-        VideoWatched.self, WatchLaterToggled.self,
+        VideoWatched.self, VisitStarted.self, WatchLaterToggled.self,
     ])
 
     private init(types: [any VideoEvent.Type]) {

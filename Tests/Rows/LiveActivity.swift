@@ -313,7 +313,13 @@ struct LiveActivity {
                     $0.blob = String(repeating: "ab", count: 32)
                 })
         case 3: try happened(DownloadRemoved.with { ($0.device, $0.video) = (device, video) })
-        case 4: try happened(VideoWatched.with { ($0.video, $0.isComplete) = (video, true) })
+        case 4:
+            try happened(
+                VideoWatched.with {
+                    ($0.video, $0.isComplete) = (video, number(2) == 0)
+                    if number(2) == 0 { $0.endSeconds = Double(number(60)) }
+                    if $0.hasEndSeconds { $0.startSeconds = 0 }
+                })
         case 5:
             try happened(
                 ExtractionFailed.with {

@@ -72,7 +72,7 @@ import Testing
                 .appendingPathComponent("schema/tapedeck/video/v1.fields.txt"), encoding: .utf8)
         let names = fields.split(separator: "\n").compactMap { line -> String? in
             let parts = line.split(separator: " ")
-            let types = ["AccountObserved", "SignedIn", "SignedOut"]
+            let types = ["AccountObserved", "SignedIn", "SignedOut", "VisitStarted"]
             guard types.contains(where: { parts[0].hasSuffix(".\($0)") }) else { return nil }
             return String(parts[2])
         }
@@ -83,7 +83,7 @@ import Testing
             ])
     }
 
-    @Test(arguments: ["AccountObserved", "SignedIn", "SignedOut"])
+    @Test(arguments: ["AccountObserved", "SignedIn", "SignedOut", "VisitStarted"])
     func secretsInUnknownFieldsAreNotRecorded(_ type: String) async throws {
         let secret = "hunter2-do-not-keep"
         let account = #""account":"ada@example.org","system":"birdtube""#
@@ -108,6 +108,7 @@ import Testing
             switch type {
             case "AccountObserved": try written(AccountObserved.self)
             case "SignedIn": try written(SignedIn.self)
+            case "VisitStarted": try written(VisitStarted.self)
             default: try written(SignedOut.self)
             }
         #expect(again == proposal.payload)

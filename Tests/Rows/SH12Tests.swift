@@ -79,6 +79,37 @@ import Testing
         #expect(total.watchedSeconds == 29 && total.completions == 1)
     }
 
+    /// Playback positions, statistics and recorded intervals agree on the time watched.
+    @Test func watchedTimeIsOneFigure() async throws {
+        func playback(_ video: String) async throws -> PlaybackEntry {
+            try await stage.ask { queries, _ in try queries.playback(of: video) }
+        }
+        try await report("vimeo:7", "a", 0, day: 1, at: 0)
+        try await report("vimeo:7", "a", 135, day: 1, at: 135)
+        #expect(try await playback("vimeo:7").watchedSeconds == 135)
+        #expect(try await statistics().total.watchedSeconds == 135)
+        // A recorder reports the same half an hour as positions and as an interval.
+        let recorder = try await PlaybackRecorder.open(stage.store, reportsWatched: true)
+        for second in stride(from: 0, through: 1_800, by: 60) {
+            try await recorder.report(
+                PlaybackProgressed.with {
+                    ($0.video, $0.viewing) = ("vimeo:8", "b")
+                    ($0.positionSeconds, $0.durationSeconds) = (Double(second), 3_600)
+                }, atMilliseconds: Self.noon(2, Double(second)))
+        }
+        try await recorder.flush()
+        let found = try await playback("vimeo:8")
+        #expect(found.watchedSeconds == 1_800 && found.state == .inProgress)
+        #expect(found.viewing == "b" && found.resumeSeconds == 1_800)
+        #expect(try await statistics().days[1].figures.watchedSeconds == 1_800)
+        // An app may report that a video was watched, without positions.
+        try await stage.store.append(
+            [VideoWatched.with { $0.video = "vimeo:9" }], atMilliseconds: Self.noon(3))
+        let watched = try await playback("vimeo:9")
+        #expect(watched.state == .watched && watched.watchedSeconds == 0)
+        #expect(watched.playedAt?.milliseconds == Int64(Self.noon(3)))
+    }
+
     @Test func daysFollowTheGivenTimeZone() async throws {
         try await report("vimeo:7", "a", 1, day: 1, at: 11 * 3_600)
         #expect(try await statistics().days[0].figures.plays == 1)

@@ -199,6 +199,42 @@ import Testing
         #expect(try await stage.store.read().count == 2)
     }
 
+    @Test func eachRunIsRecordedAsWatched() async throws {
+        let stage = try PlaybackStage("sr3-recorder")
+        var recorder: PlaybackRecorder? = try await .open(stage.store, reportsWatched: true)
+        func play(_ positions: ClosedRange<Int>) async throws {
+            for position in positions {
+                stage.wait(1)
+                try await recorder?.report(Self.tick(Double(position)))
+            }
+        }
+        func watched() async throws -> [VideoWatched] {
+            try await stage.store.read(type: VideoWatched.eventType)
+                .map { try $0.decode(VideoWatched.self) }
+        }
+        try await play(0...30)
+        try await recorder?.flush()
+        try await play(31...40)
+        // The viewer skips twice, and the end of the video ends the run.
+        try await play(300...310)
+        try await play(590...600)
+        let found = try await watched()
+        #expect(found.map(\.startSeconds) == [0, 30, 300, 590])
+        #expect(found.map(\.endSeconds) == [30, 40, 310, 600])
+        #expect(found.map(\.isComplete) == [false, false, false, true])
+        try await recorder?.flush()
+        // The process ends while a run continues.
+        try await play(0...20)
+        recorder = nil
+        #expect(try await watched().count == 4)
+        recorder = try await .open(stage.store, reportsWatched: true)
+        let last = try #require(try await watched().last)
+        #expect(last.startSeconds == 0 && last.endSeconds == 20 && last.viewing == "v1")
+        recorder = nil
+        _ = try await PlaybackRecorder.open(stage.store, reportsWatched: true)
+        #expect(try await watched().count == 5)
+    }
+
     @Test func invalidReportsAreRefusedAndChangeNothing() async throws {
         let stage = try PlaybackStage("sr3-recorder")
         let recorder = try await PlaybackRecorder.open(stage.store)

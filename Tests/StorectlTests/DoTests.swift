@@ -50,6 +50,8 @@ import Testing
         Action("do contact add", "ada@example.org", "--name", "Ada Lovelace"),
         Action("do contact remove", "ADA@example.org", records: "ContactNoted"),
         Action("do contact remove", "ada@example.org"),
+        Action("do visit", records: "VisitStarted"),
+        Action("do visit", records: "VisitStarted"),
         Action("do queue add", "vimeo:4", records: "VideoQueued"),
         Action("do queue next", "vimeo:5", "--after", "vimeo:4", records: "VideoQueuedNext"),
         Action("do queue remove", "vimeo:4", records: "VideoUnqueued"),
@@ -183,7 +185,7 @@ import Testing
         let storectl = try Storectl.empty()
         for arguments in [
             ["chat", DoTests.bunny, "hello"], ["submit", DoTests.bunny], ["follow", "7"],
-            ["profile", "--about", "nobody"],
+            ["profile", "--about", "nobody"], ["visit"],
         ] {
             let run = try storectl.run(["do"] + arguments + ["--json"])
             #expect(run.exit == 7, "\(run.stderr)")

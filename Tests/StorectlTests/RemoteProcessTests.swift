@@ -98,6 +98,21 @@ import Testing
         #expect(try remoteState(store) == "upToDate")
     }
 
+    @Test func oldViewsAreReportedAsExpired() throws {
+        let remote = try ShelbyProcess()
+        let store = try remote.connectedStore()
+        let video = try #require(try store.videos().last)
+        let run = try store.succeed(
+            "append", "VideoWatched", #"{"video":"\#(video.key)"}"#, "--at",
+            "2020-01-01T00:00:00Z", "--json")
+        let watched = try #require(try run.document["first"]?["id"]?.text)
+        try store.succeed("sync", "home")
+        let told = try store.run("explain", watched, "--json").document["remotes"]
+        #expect(told?.list?.compactMap { $0["state"]?.text } == ["expired"])
+        #expect(try remote.effects.isEmpty)
+        #expect(try remoteState(store) == "upToDate")
+    }
+
     @Test func watchDeliversEventsAppendedWhileItRuns() throws {
         let remote = try ShelbyProcess()
         let store = try remote.connectedStore()

@@ -44,7 +44,7 @@ struct RefusedPayload: CustomTestStringConvertible {
                 "VideoListed",
                 "VideoOpened",
                 "VideoQueued", "VideoQueuedNext", "VideoShared", "VideoSubmitted", "VideoUnqueued",
-                "VideoWatched", "WatchLaterToggled",
+                "VideoWatched", "VisitStarted", "WatchLaterToggled",
             ])
     }
 

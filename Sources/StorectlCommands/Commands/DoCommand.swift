@@ -18,7 +18,7 @@ struct DoCommand: ParsableCommand {
             DoShareCommand.self, DoSubmitCommand.self, DoOpenCommand.self, DoChatCommand.self,
             DoAskCommand.self, DoAnswerCommand.self, DoLikeCommand.self, DoCommentCommand.self,
             DoFollowCommand.self, DoProfileCommand.self, DoContactCommand.self,
-            DoQueueCommand.self, DoHandOffCommand.self, DoCheckCommand.self,
+            DoVisitCommand.self, DoQueueCommand.self, DoHandOffCommand.self, DoCheckCommand.self,
             DoPlayabilityCommand.self, DoFailExtractionCommand.self, DoRemoveDownloadsCommand.self,
         ])
 }

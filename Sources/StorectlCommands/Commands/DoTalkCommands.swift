@@ -321,6 +321,27 @@ struct DoProfileCommand: AsyncParsableCommand {
     }
 }
 
+/// `storectl do visit`.
+struct DoVisitCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "visit",
+        abstract: "Record that you started to use the app, which Shelby counts as a visit.",
+        discussion: """
+            You must be signed in to Shelby. The API of 2012 to 2014 counts visits; other systems \
+            do not.
+
+            EXAMPLE:
+              storectl do visit
+            """)
+
+    @OptionGroup var options: StoreOptions
+
+    func run() async throws {
+        let visit = StartVisit()
+        try await options.decide([VideoProjections.standard.accounts]) { try visit.decide($0) }
+    }
+}
+
 /// The fields of a profile that can be cleared, by their names in `ProfileEdited`.
 enum ClearableArgument: String, ExpressibleByArgument, CaseIterable {
     case firstName, lastName, imageUrl, email, about

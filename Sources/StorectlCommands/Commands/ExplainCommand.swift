@@ -11,8 +11,8 @@ struct ExplainCommand: ParsableCommand {
             For an event, the report shows whether the event is used and from what time, its state \
             on each server (queued, waiting, sequenced or refused; local if no server is known) \
             and on each remote (queued, sent, waiting, confirmed, refused, unknown, dropped, \
-            replaced, or untold if the remote does not support the action), and its role in each \
-            key that it affects.
+            replaced, untold if the remote does not support the action, or expired if it was \
+            never sent and is too old now), and its role in each key that it affects.
 
             For a key of a projection, such as a video in watch-later, the report shows the rule, \
             the state, and the key's events with their roles. Without a deciding event, the state \

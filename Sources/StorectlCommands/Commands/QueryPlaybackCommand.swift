@@ -21,7 +21,8 @@ struct QueryPlaybackCommand: ParsableCommand {
     func run() throws {
         for video in videos { _ = try VideoKey(video) }
         let projections = VideoProjections.standard
-        let found = try options.query(projections, [projections.playback]) {
+        let wanted: [any Projection] = [projections.playback, projections.statistics]
+        let found = try options.query(projections, wanted) {
             videos.isEmpty
                 ? try $0.inProgress(limit: page.limit, cursor: page.cursor)
                 : try $0.playback(of: videos)

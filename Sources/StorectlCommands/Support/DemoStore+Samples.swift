@@ -4,6 +4,7 @@ extension DemoStore {
     /// At least one event of every type, and data for every query.
     static var samples: [Sample] {
         shared + videos + queue + birdTube + users + answers + television + descriptions + contacts
+            + visits
     }
 
     /// Videos that other users share, activity on these videos, and an answer.
@@ -446,6 +447,18 @@ extension DemoStore {
         (
             "ContactObserved", "2012-05-06T11:00:01Z",
             #"{"address":"linus@example.org","system":"shelby"}"#
+        ),
+    ]
+
+    /// A sign-in at Shelby, and a visit.
+    private static let visits: [Sample] = [
+        (
+            "SignedIn", "2012-05-06T11:00:00Z",
+            #"{"account":"demo-ada","system":"shelby"}"#
+        ),
+        (
+            "VisitStarted", "2012-05-06T11:00:01Z",
+            #"{"account":"demo-ada","system":"shelby"}"#
         ),
     ]
 }

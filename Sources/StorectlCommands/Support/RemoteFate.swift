@@ -26,6 +26,8 @@ struct RemoteFate {
     enum Finding {
         /// The remote does not support the event's action.
         case untold
+        /// The event was not sent before it was too old.
+        case expired
         /// A later intent superseded the event.
         case replaced
         /// The remote already shows an automatic consequence of the event.
@@ -58,6 +60,7 @@ struct RemoteFate {
         var found: [(Remote, Finding)] = []
         for (remotes, finding) in [
             (try remotes.unsupported(for: event, besides: open), Finding.untold),
+            (try remotes.expired(event, besides: open), .expired),
             (try remotes.superseding(event, besides: open), .replaced),
             (try remotes.showing(whatFollowsFrom: event, besides: open), .shown),
         ] {
@@ -152,11 +155,12 @@ struct RemoteFate {
         outcomes.last { $0.kind == "dropped" || $0.kind == "confirmed" && $0.target.isEmpty }
     }
 
-    /// `untold`, `confirmed`, `dropped`, the state in the outbox, or `replaced` if a later intent
-    /// superseded the event.
+    /// `untold`, `expired`, `confirmed`, `dropped`, the state in the outbox, or `replaced` if a
+    /// later intent superseded the event.
     var state: String {
         switch finding {
         case .untold: return "untold"
+        case .expired: return "expired"
         case .replaced: return "replaced"
         case .shown: return "confirmed"
         case nil: break
@@ -181,6 +185,7 @@ struct RemoteFate {
         case "confirmed": text = "confirmed" + (remoteID.map { " as \($0)" } ?? "")
         case "dropped": text = "dropped: it will not be delivered"
         case "untold": text = "not sent: \(system) does not support this action"
+        case "expired": text = "not sent: it was too old"
         case "replaced": text = "replaced by a later intent"
         default:
             guard let delivery else { return "\(state); the connection was removed" }

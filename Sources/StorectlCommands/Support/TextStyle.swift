@@ -10,7 +10,7 @@ enum TextStyle: String {
     init?(ofState state: String) {
         switch state {
         case "shown", "confirmed", "sequenced", "upToDate", "published", "answered", "good", "yes",
-            "playable", "finished", "online", "deciding":
+            "playable", "finished", "watched", "online", "deciding":
             self = .green
         case "waiting", "queued", "sent", "behind", "uploading", "merging", "recorded", "asking",
             "answering", "expired", "leased", "metered", "inProgress",

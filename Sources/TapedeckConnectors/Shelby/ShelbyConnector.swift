@@ -221,7 +221,8 @@ package struct ShelbyConnector: Connector {
                 : .deliver(liked.map { flag(.liked, false, $0.id, target: $0.id) })
         case VideoWatched.eventType:
             let isWatched = known.broadcasts.contains { $0.id == winner && $0.isWatched }
-            return deliver(flag(.watched, true, winner), unless: isWatched)
+            // The API cannot clear this flag, so one request is enough for all viewings.
+            return isWatched ? .satisfied(.final) : .deliver([flag(.watched, true, winner)])
         case VideoShared.eventType:
             return .deliver([share(try intent.event.decode(VideoShared.self), winner)])
         default: return .foreign

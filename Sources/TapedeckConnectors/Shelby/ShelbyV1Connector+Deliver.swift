@@ -12,6 +12,8 @@ extension ShelbyV1Connector {
         case LikeToggled.eventType, CommentPosted.eventType, VideoWatched.eventType,
             VideoShared.eventType:
             break
+        case VisitStarted.eventType:
+            return visit(try intent.event.decode(VisitStarted.self), account)
         default: return .foreign
         }
         let known = try KnownFrames(intent.key, views)
@@ -118,6 +120,19 @@ extension ShelbyV1Connector {
         if watched.isComplete { fields.append(.init("complete", "1")) }
         return .deliver([
             Delivery(safety: .once, request: post(path(frame.id) + "/watched", fields))
+        ])
+    }
+
+    /// The remote counts the visits of each platform; it knows only `ios` and `web`.
+    private func visit(_ visit: VisitStarted, _ account: RemoteAccount) -> DeliveryPlan {
+        guard visit.system == Shelby.system, account.isAnonymous || visit.account == account.user
+        else { return .foreign }
+        return .deliver([
+            Delivery(
+                safety: .once,
+                request: RemoteRequest(
+                    "PUT", "/user/\(RemoteRequest.segment(visit.account))/visit",
+                    body: .form([.init("platform", "ios")])))
         ])
     }
 

@@ -16,6 +16,7 @@ package import TapedeckVideo
 /// | comment | `POST /conversation/{id}/messages` | probe: the user's messages in the conversation |
 /// | watched | `POST /frame/{id}/watched` | once: Shelby counts a view only once per day, but any other report each time |
 /// | share | `POST /frame/{id}/share` | once: shares cannot be read back |
+/// | visit | `PUT /user/{id}/visit` | once: visits are only counted |
 ///
 /// Watch-later marks, and their removal when the video is watched, stay in the store. This API has
 /// no separate mark: the `add_to_watch_later` of older clients *is* a like and puts a copy on the
@@ -34,7 +35,8 @@ package struct ShelbyV1Connector: Connector {
     package var manifest: ConnectorManifest {
         ConnectorManifest(
             system: Shelby.system, rateCount: 20, rateWindow: 10_000, settling: 5_000,
-            freshness: [10_000, 20_000, 40_000, 80_000, 120_000], intentKinds: ["video"])
+            freshness: [10_000, 20_000, 40_000, 80_000, 120_000],
+            intentKinds: ["video", "account"])
     }
 
     package var lookups: [any Projection] {

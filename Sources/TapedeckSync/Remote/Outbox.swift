@@ -20,6 +20,8 @@ public struct Outbox: Projection {
     /// For each of `eventTypes`, the number of the payload field that contains the register's
     /// owner.
     private let owners: [Int?]
+    /// The lifetimes of the intents that expire, in milliseconds.
+    private let lifetimes: [EventType: UInt64]
 
     /// Creates the projection.
     ///
@@ -30,18 +32,31 @@ public struct Outbox: Projection {
     ///     ones.
     ///   - owners: For registers that each user has separately, the number of the payload field
     ///     that contains the user.
+    ///   - lifetimes: For intents that expire, the time within which their delivery must begin.
     public init(
         of tagKind: String, inserts: [EventType], registers: [EventType],
-        owners: [EventType: Int] = [:]
+        owners: [EventType: Int] = [:], lifetimes: [EventType: Duration] = [:]
     ) {
         self.tagKind = tagKind
         intents = (inserts + registers).sorted { $0.name < $1.name }
         isRegister = [false, false] + intents.map { registers.contains($0) }
         self.owners = [nil, nil] + intents.map { owners[$0] }
+        self.lifetimes = lifetimes.mapValues { UInt64(max(0, $0 / .milliseconds(1))) }
     }
 
     /// Returns whether events of a type are intents of this outbox.
     package func isIntent(_ type: EventType) -> Bool { intents.contains(type) }
+
+    /// Returns whether an intent is too old to be delivered at `now`, a time in milliseconds since
+    /// 1970.
+    ///
+    /// An intent that a device has begun to deliver does not expire.
+    package func isExpired(_ item: OutboxItem, of type: EventType, at now: UInt64) -> Bool {
+        guard let lifetime = lifetimes[type], item.parts.isEmpty, item.claims.isEmpty,
+            item.retries == 0
+        else { return false }
+        return now > item.milliseconds && now - item.milliseconds > lifetime
+    }
 
     /// `outbox-` followed by the tag kind.
     public var name: String { "outbox-\(tagKind)" }

@@ -84,7 +84,9 @@ package struct RemoteOutbox {
                     try OutboxRow.page(of: outbox, $0, after: after, limit: RemoteOutbox.pageCount)
                 }
                 for row in rows {
-                    guard let event = try log.event(row.item.event) else { continue }
+                    guard let event = try log.event(row.item.event),
+                        !outbox.isExpired(row.item, of: event.type, at: log.now())
+                    else { continue }
                     let intent = Intent(event, key: row.key, isDerived: row.item.isDerived)
                     guard let state = try state(of: intent, row.item) else { continue }
                     let delivery = RemoteDelivery(

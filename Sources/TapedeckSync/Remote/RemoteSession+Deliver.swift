@@ -100,7 +100,7 @@ extension RemoteSession {
 
     /// Reads more intents from the outboxes; returns false if there are none.
     private mutating func refill() throws -> Bool {
-        let limit = RemoteSession.rowsPerPass
+        let (limit, now) = (RemoteSession.rowsPerPass, now)
         while delivering.outbox <= outboxes.count {
             let (number, after) = (delivering.outbox, delivering.after)
             let connector = connector
@@ -124,7 +124,8 @@ extension RemoteSession {
                 delivering.queue = try rows.compactMap { row in
                     // The connector lists derived intents.
                     guard !row.item.isDerived, row.item.end == nil,
-                        let event = try log.event(row.item.event)
+                        let event = try log.event(row.item.event),
+                        !outbox.isExpired(row.item, of: event.type, at: now)
                     else { return nil }
                     return Intent(event, key: row.key)
                 }

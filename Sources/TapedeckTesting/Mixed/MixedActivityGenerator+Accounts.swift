@@ -16,7 +16,7 @@ extension MixedActivityGenerator {
         let index = random.below(Accounts.systems.count)
         let system = Accounts.systems[index]
         if accounts.isSignedIn[index] {
-            guard random.oneIn(4) else { return try see(system, activity) }
+            guard random.oneIn(4) else { return try use(system, activity) }
             let out = SignedOut.with { ($0.account, $0.system) = (Accounts.address, system) }
             try add(out, beside: activity)
         } else {
@@ -24,9 +24,20 @@ extension MixedActivityGenerator {
                 ($0.account, $0.system) = (Accounts.address, system)
             }
             try add(signedIn, beside: activity)
-            try see(system, activity)
+            try use(system, activity)
         }
         accounts.isSignedIn[index].toggle()
+    }
+
+    /// Records a visit, if the system counts visits, and the account.
+    private mutating func use(_ system: String, _ activity: Activity) throws {
+        if system == Shelby.system {
+            let visit = VisitStarted.with {
+                ($0.account, $0.system) = (Accounts.address, system)
+            }
+            try add(visit, beside: activity)
+        }
+        try see(system, activity)
     }
 
     /// Records the account, and at Shelby an address to which the user has sent a video.

@@ -74,6 +74,22 @@ extension SignedOut: VideoEvent {
     }
 }
 
+extension VisitStarted: VideoEvent {
+    /// The event type `VisitStarted`.
+    public static let eventType: EventType = "VisitStarted"
+
+    /// The tag of the account.
+    public var tags: [Tag] { get throws { [try AccountNames.tag(account, system)] } }
+
+    /// Checks the names, and removes unknown fields.
+    public func normalized() throws(ModelError) -> VisitStarted {
+        var copy = self
+        copy.unknownFields = SwiftProtobuf.UnknownStorage()
+        copy.system = try AccountNames.check(account, system)
+        return copy
+    }
+}
+
 /// The format of account tags, and the check of account names.
 enum AccountNames {
     /// Returns `account/<system>:<account>`.

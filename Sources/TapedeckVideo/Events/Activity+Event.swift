@@ -121,10 +121,11 @@ extension VideoWatched: VideoEvent {
     /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// Checks the video and the numbers.
+    /// Checks the video, the numbers and the viewing.
     public func normalized() throws(ModelError) -> VideoWatched {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text
+        if hasViewing { try FieldChecks.id(viewing, "viewing") }
         try FieldChecks.seconds(startSeconds, "startSeconds")
         try FieldChecks.seconds(endSeconds, "endSeconds")
         guard !hasEndSeconds || startSeconds <= endSeconds else {

@@ -489,6 +489,16 @@ public nonisolated struct VideoWatched: Sendable {
   /// Clears the value of `isComplete`. Subsequent reads from it will return its default value.
   public mutating func clearIsComplete() {self._isComplete = nil}
 
+  /// The viewing whose reports contain this interval; lists then count the reports only. Absent if there are no reports.
+  public var viewing: String {
+    get {_viewing ?? String()}
+    set {_viewing = newValue}
+  }
+  /// Returns true if `viewing` has been explicitly set.
+  public var hasViewing: Bool {self._viewing != nil}
+  /// Clears the value of `viewing`. Subsequent reads from it will return its default value.
+  public mutating func clearViewing() {self._viewing = nil}
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -496,6 +506,7 @@ public nonisolated struct VideoWatched: Sendable {
   fileprivate var _startSeconds: Double? = nil
   fileprivate var _endSeconds: Double? = nil
   fileprivate var _isComplete: Bool? = nil
+  fileprivate var _viewing: String? = nil
 }
 
 /// The user shared a video with others.
@@ -1247,7 +1258,7 @@ nonisolated extension LikeToggled: SwiftProtobuf.Message, SwiftProtobuf._Message
 
 nonisolated extension VideoWatched: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".VideoWatched"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}video\0\u{3}start_seconds\0\u{3}end_seconds\0\u{3}is_complete\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}video\0\u{3}start_seconds\0\u{3}end_seconds\0\u{3}is_complete\0\u{1}viewing\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1259,6 +1270,7 @@ nonisolated extension VideoWatched: SwiftProtobuf.Message, SwiftProtobuf._Messag
       case 2: try { try decoder.decodeSingularDoubleField(value: &self._startSeconds) }()
       case 3: try { try decoder.decodeSingularDoubleField(value: &self._endSeconds) }()
       case 4: try { try decoder.decodeSingularBoolField(value: &self._isComplete) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self._viewing) }()
       default: break
       }
     }
@@ -1281,6 +1293,9 @@ nonisolated extension VideoWatched: SwiftProtobuf.Message, SwiftProtobuf._Messag
     try { if let v = self._isComplete {
       try visitor.visitSingularBoolField(value: v, fieldNumber: 4)
     } }()
+    try { if let v = self._viewing {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 5)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1289,6 +1304,7 @@ nonisolated extension VideoWatched: SwiftProtobuf.Message, SwiftProtobuf._Messag
     if lhs._startSeconds != rhs._startSeconds {return false}
     if lhs._endSeconds != rhs._endSeconds {return false}
     if lhs._isComplete != rhs._isComplete {return false}
+    if lhs._viewing != rhs._viewing {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -156,5 +156,5 @@ extension PlaybackCoalescing.Report {
 
 extension PlaybackProgressed {
     /// Whether the position is considered the end of the video; see `Playback`.
-    fileprivate var isEnd: Bool { Playback.isEnd(positionSeconds, of: durationSeconds) }
+    var isEnd: Bool { Playback.isEnd(positionSeconds, of: durationSeconds) }
 }

@@ -11,12 +11,16 @@ package struct PlaybackRun: Sendable {
     package init() {}
 
     /// Adds the player's next report, which begins another run if it belongs to another viewing or
-    /// follows a skip, and returns the report with the time played.
+    /// follows a skip.
+    ///
+    /// - Returns: The report with the time played, and the last report of the run that has ended;
+    ///   nil if the run continues.
     package mutating func add(
         _ report: PlaybackCoalescing.Report, steadyMilliseconds: UInt64
-    ) -> PlaybackCoalescing.Report {
+    ) -> (report: PlaybackCoalescing.Report, ended: PlaybackCoalescing.Report?) {
         var next = report
         next.event.playedSeconds = 0
+        var ended = last
         if let last, next.isSameViewing(as: last) {
             let passed = max(
                 Double(steadyMilliseconds) - Double(self.steadyMilliseconds),
@@ -25,11 +29,15 @@ package struct PlaybackRun: Sendable {
             let moved = next.event.positionSeconds - last.event.positionSeconds
             if PlaybackRun.isPlayback(moved, within: passed) {
                 next.event.playedSeconds = last.event.playedSeconds + max(0, moved)
+                ended = nil
             }
         }
         (last, self.steadyMilliseconds) = (next, steadyMilliseconds)
-        return next
+        return (next, ended)
     }
+
+    /// Begins another run at the last report.
+    package mutating func restart() { last?.event.playedSeconds = 0 }
 
     /// Returns whether playback can move the position by the given number of seconds; the positions
     /// that players report are slightly inexact.
@@ -37,5 +45,25 @@ package struct PlaybackRun: Sendable {
         let slack = Double(PlayStatistics.Progress.slack)
         let furthest = milliseconds * Double(PlayStatistics.Progress.rateMax) + slack
         return seconds * 1_000 >= -slack && seconds * 1_000 <= furthest
+    }
+}
+
+extension PlaybackCoalescing.Report {
+    /// Whether the report is at the very end of the video.
+    package var isAtVeryEnd: Bool {
+        event.durationSeconds > 0 && event.positionSeconds >= event.durationSeconds
+    }
+
+    /// The interval that was played in the report's run; nil if nothing was played.
+    package var watched: VideoWatched? {
+        guard event.playedSeconds > 0 else { return nil }
+        let start = max(0, event.positionSeconds - event.playedSeconds)
+        return VideoWatched.with {
+            ($0.video, $0.viewing) = (event.video, event.viewing)
+            // The sum of many positions is slightly inexact.
+            $0.startSeconds = (start * 1_000).rounded() / 1_000
+            $0.endSeconds = max($0.startSeconds, event.positionSeconds)
+            if event.isEnd { $0.isComplete = true }
+        }
     }
 }

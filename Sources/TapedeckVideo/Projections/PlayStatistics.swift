@@ -7,7 +7,8 @@ public import TapedeckProjections
 /// - **Watched** time is the number of seconds of the video that a viewing played from one report to
 ///   the next; see `Progress`. The watched time is added to the quarter of an hour that contains the
 ///   later report. `VideoWatched` reports the same time again, so each quarter uses the larger of
-///   the two sums of watched time.
+///   the two sums of watched time. A `VideoWatched` that names a viewing is not counted, because the
+///   viewing's reports contain it.
 /// - A **completion** is the first report of a viewing at the end, as defined by `Playback`, or a
 ///   complete `VideoWatched`. Each quarter uses the larger of the two numbers of completions.
 /// - A **share** is counted once for each destination.
@@ -126,7 +127,8 @@ public struct PlayStatistics: Projection {
     }
 
     private static let viewing: [UInt8] = [UInt8(ascii: "v")]
-    private static let quarter: [UInt8] = [UInt8(ascii: "q")]
+    /// The first byte of the names of the items that contain quarters.
+    static let quarter: [UInt8] = [UInt8(ascii: "q")]
 
     /// Folds a report, a watched interval or a share.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
@@ -134,11 +136,12 @@ public struct PlayStatistics: Projection {
         switch event.typeIndex {
         case 0: try foldProgress(event, at, into: &key)
         case 1:
-            let said = try event.decode(VideoWatched.self)
+            let said = try event.decode(VideoWatched.self).normalized()
+            guard !said.hasViewing else { return }
             try add(at, &key) { figures in
                 if said.hasStartSeconds, said.hasEndSeconds {
                     let seconds = said.endSeconds - said.startSeconds
-                    figures.toldMilliseconds &+= UInt64(max(0, seconds * 1_000).rounded())
+                    figures.toldMilliseconds &+= UInt64((seconds * 1_000).rounded())
                 }
                 if said.isComplete { figures.toldComplete += 1 }
             }

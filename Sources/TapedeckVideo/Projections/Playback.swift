@@ -8,6 +8,9 @@ public import TapedeckProjections
 /// and restarting a finished video puts it in progress again. A report finishes the video if its
 /// position is at most `endSeconds` before the end.
 ///
+/// A `VideoWatched` that names a viewing changes no position, because the viewing's reports contain
+/// it.
+///
 /// Each field is the newest value or a sum, so the order of arrival does not affect the state. Most
 /// reports of the latest viewing access no item. Items: `v` viewing → whether it has finished.
 /// Table 0 contains the videos that were started but not finished.
@@ -20,8 +23,8 @@ public struct Playback: Projection {
 
     /// `playback`.
     public var name: String { "playback" }
-    /// 1.
-    public var version: Int { 1 }
+    /// 2.
+    public var version: Int { 2 }
     /// `video`.
     public var tagKind: String { "video" }
     /// Playback reports and watched intervals.
@@ -55,8 +58,8 @@ public struct Playback: Projection {
         /// The number of viewings, and how many of them finished.
         var viewings: UInt64 = 0
         var finishedViewings: UInt64 = 0
-        /// The total time watched according to `VideoWatched`.
-        var watchedMilliseconds: UInt64 = 0
+        /// The time of the last `VideoWatched` in Unix milliseconds.
+        var watchedAt: Int64?
         /// Whether the viewing that the last report belongs to has finished.
         var hasLastFinished = false
 
@@ -78,7 +81,7 @@ public struct Playback: Projection {
             }
             viewings = try bytes.uint64()
             finishedViewings = try bytes.uint64()
-            watchedMilliseconds = try bytes.uint64()
+            watchedAt = try bytes.optionalInt64()
             hasLastFinished = try bytes.bool()
         }
 
@@ -95,7 +98,7 @@ public struct Playback: Projection {
             }
             bytes.add(viewings)
             bytes.add(finishedViewings)
-            bytes.add(watchedMilliseconds)
+            bytes.add(watchedAt)
             bytes.add(hasLastFinished)
         }
 
@@ -187,12 +190,9 @@ public struct Playback: Projection {
 
     private func foldWatched(_ event: borrowing FoldEvent, _ state: inout State) throws {
         let watched = try event.decode(VideoWatched.self).normalized()
-        if watched.hasStartSeconds, watched.hasEndSeconds {
-            // Sums of fractions would depend on the order, so count whole milliseconds.
-            let seconds = watched.endSeconds - watched.startSeconds
-            state.watchedMilliseconds &+= UInt64((seconds * 1_000).rounded())
-        }
-        guard watched.hasEndSeconds || watched.isComplete else { return }
+        let at = Int64(event.stamp.milliseconds)
+        state.watchedAt = max(state.watchedAt ?? at, at)
+        guard !watched.hasViewing, watched.hasEndSeconds || watched.isComplete else { return }
         take(
             Report(
                 event, viewing: [], positionSeconds: watched.endSeconds,

@@ -7,6 +7,8 @@ public enum PlaybackState: String, Codable, Hashable, Sendable {
     case unwatched
     /// The video was started but not finished.
     case inProgress
+    /// The video was watched, but there is no position at which to resume.
+    case watched
     /// The video was played to the end.
     case finished
 }
@@ -40,24 +42,35 @@ public struct PlaybackEntry: Codable, Hashable, Sendable {
     public var viewings: Int
     /// The number of viewings that reached the end.
     public var finishedViewings: Int
-    /// The total number of seconds reported in `VideoWatched` events.
+    /// The number of seconds watched, as in `VideoQueries.statistics`.
     public var watchedSeconds: Double
 
-    init(_ video: some StringProtocol, _ known: Playback.State?) {
+    init(_ video: some StringProtocol, _ known: Playback.State?, watchedSeconds: Double) {
         self.video = String(video)
         let state = known ?? Playback.State()
         let last = state.last
-        self.state =
-            last?.isFinish ?? false ? .finished : state.isInProgress ? .inProgress : .unwatched
+        self.state = PlaybackState(state)
         resumeSeconds = state.isInProgress ? last?.positionSeconds ?? 0 : 0
         (viewings, finishedViewings) = (
             Int(clamping: state.viewings), Int(clamping: state.finishedViewings)
         )
-        watchedSeconds = Double(state.watchedMilliseconds) / 1_000
+        self.watchedSeconds = watchedSeconds
         durationSeconds = state.duration?.seconds
         viewing = last.flatMap { $0.viewing.isEmpty ? nil : $0.viewing.utf8Text }
-        playedAt = (last?.at).map(UTCTime.init)
+        playedAt = [last?.at, state.watchedAt].compactMap { $0 }.max().map(UTCTime.init)
         finishedAt = (state.finish?.at).map(UTCTime.init)
+    }
+}
+
+extension PlaybackState {
+    fileprivate init(_ state: Playback.State) {
+        if state.last?.isFinish ?? false {
+            self = .finished
+        } else if state.isInProgress {
+            self = .inProgress
+        } else {
+            self = state.watchedAt == nil ? .unwatched : .watched
+        }
     }
 }
 
@@ -67,7 +80,9 @@ extension VideoQueries {
     /// - Parameter video: the video's key, or any of its URLs.
     public func playback(of video: String) throws -> PlaybackEntry {
         let key = try VideoKey(video)
-        return PlaybackEntry(key.text, try reader.state(of: projections.playback, key: key.tag))
+        return PlaybackEntry(
+            key.text, try reader.state(of: projections.playback, key: key.tag),
+            watchedSeconds: try watchedSeconds(of: key.tag))
     }
 
     /// Returns the playback states of the given videos, in the same order.
@@ -89,6 +104,27 @@ extension VideoQueries {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try Playback.State(reading: &reader)
         }
-        return PlaybackEntry(tag("video", in: row, after: 8).name, state)
+        let video = tag("video", in: row, after: 8)
+        return PlaybackEntry(video.name, state, watchedSeconds: try watchedSeconds(of: video))
+    }
+
+    /// Returns the number of seconds for which a video was watched.
+    ///
+    /// Reads one item per quarter of an hour with activity.
+    private func watchedSeconds(of video: Tag) throws -> Double {
+        let limit = QueryLimits.pageCountMax
+        var milliseconds: UInt64 = 0
+        var after: [UInt8]?
+        while true {
+            let quarters = try reader.items(
+                of: projections.statistics, key: video, prefix: RowKey(PlayStatistics.quarter),
+                after: after, limit: limit)
+            for quarter in quarters {
+                milliseconds += try PlayStatistics.Figures(decoding: quarter.value)
+                    .watchedMilliseconds
+            }
+            guard quarters.count == limit else { return Double(milliseconds) / 1_000 }
+            after = quarters.last?.key
+        }
     }
 }

@@ -48,6 +48,26 @@ import Testing
         #expect(try items(script).isEmpty)
     }
 
+    @Test func intentsExpireUnlessTheirDeliveryHasBegun() throws {
+        let outbox = Outbox(
+            of: "video", inserts: [CommentPosted.eventType], registers: [],
+            lifetimes: [CommentPosted.eventType: .seconds(60)])
+        var script = Script()
+        try script.comment("hello", on: "youtube:one", at: 1)
+        let intent = try #require(script.events.last).id
+        func isExpired(at second: Double) throws -> Bool {
+            let reader = try FoldedReader(script.events, [outbox])
+            let rows = try OutboxRow.page(of: outbox, reader, after: nil, limit: 1)
+            return outbox.isExpired(
+                try #require(rows.first).item, of: CommentPosted.eventType,
+                at: UInt64(Script.time(second)))
+        }
+        #expect(try !isExpired(at: 0) && !isExpired(at: 61))
+        #expect(try isExpired(at: 62))
+        script.add(try OutboxTests.outcome(.unsent, of: intent), at: 30)
+        #expect(try !isExpired(at: 1_000))
+    }
+
     /// Clocks differ and receipts arrive one by one, so a confirmation may be ordered before its
     /// intent.
     @Test func outcomesOrderedBeforeTheirIntentAreApplied() throws {

@@ -129,6 +129,19 @@ import Testing
         #expect(try device.watchLater().contains(video))
     }
 
+    /// This API has a flag, not a count of views.
+    @Test func severalViewingsSetTheFlagOnce() throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        try device.sync()
+        let (video, _) = try ShelbyRemoteTests.untouched(world)
+        for _ in 0..<3 { try device.append(VideoWatched.with { $0.video = video }) }
+        let report = try #require(try device.sync())
+        #expect(report.waitingCount == 0)
+        #expect(world.simulator.effects.map(\.text) == ["watched_by_owner=true"])
+        #expect(try device.outbox().isEmpty)
+    }
+
     @Test func watchingAVideoClearsItsMarkAtTheRemote() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)

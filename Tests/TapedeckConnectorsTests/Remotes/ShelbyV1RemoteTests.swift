@@ -140,6 +140,68 @@ import Testing
         #expect(rig.world.simulator.violations.isEmpty)
     }
 
+    @Test func everyViewingIsSent() throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        try device.sync()
+        let video = try #require(try rig.untouched().first)
+        try device.append(
+            VideoWatched.with { $0.video = video },
+            VideoWatched.with {
+                ($0.video, $0.startSeconds, $0.endSeconds) = (video, 0, 61.5)
+            },
+            VideoWatched.with {
+                ($0.video, $0.startSeconds, $0.endSeconds) = (video, 61.5, 90)
+            },
+            VideoWatched.with { ($0.video, $0.isComplete) = (video, true) })
+        let report = try #require(try device.sync())
+        #expect(report.pushed == 4 && report.waitingCount == 0)
+        #expect(try rig.effects(.watched).map(\.text) == ["0-0", "0-61.5", "61.5-90", ""])
+        #expect(try rig.effects(.watched).map(\.detail) == ["view", "", "", "complete"])
+        #expect(try device.outbox().isEmpty)
+        #expect(rig.world.simulator.violations.isEmpty)
+    }
+
+    /// The remote would count an old view as a new one.
+    @Test func oldViewingsAreNotSent() throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        try device.sync()
+        let video = try #require(try rig.untouched().first)
+        let old = try device.append(ShelbyV1Rig.watched(video, to: 10))
+        rig.world.clock.advance(by: Connectors.watchedAgeMax + .seconds(1))
+        try device.append(ShelbyV1Rig.watched(video, to: 20))
+        #expect(try device.outbox().count == 1)
+        try device.sync()
+        #expect(try rig.effects(.watched).map(\.text) == ["0-20"])
+        #expect(try device.outbox().isEmpty)
+        let event = try #require(try device.store.log.event(old))
+        let remotes = StoreRemotes(device.store.log, device.store.projections)
+        #expect(try remotes.expired(event, besides: []).map(\.name) == ["home"])
+        #expect(try remotes.unsupported(for: event, besides: []).isEmpty)
+    }
+
+    @Test func visitsAreSentOnce() throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        try device.sync()
+        let account = try rig.account().id
+        try device.append(
+            SignedIn.with { ($0.account, $0.system) = (account, Shelby.system) },
+            // Another account's visit is not this account's.
+            VisitStarted.with { ($0.account, $0.system) = ("another", Shelby.system) })
+        for visit in try device.query({ try StartVisit().decide($0) }) {
+            try device.append(visit)
+        }
+        let report = try #require(try device.sync())
+        #expect(report.pushed == 1 && report.waitingCount == 0)
+        try device.sync()
+        #expect(try rig.effects(.visit).map(\.text) == ["ios"])
+        #expect(try rig.shelby().world.users[account]?.visits == ["ios": 1])
+        #expect(try device.outbox().isEmpty)
+        #expect(rig.world.simulator.violations.isEmpty)
+    }
+
     @Test func unlikingRemovesTheCopyThatTheLikeMade() throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()

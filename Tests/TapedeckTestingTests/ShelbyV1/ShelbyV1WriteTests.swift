@@ -23,6 +23,35 @@ struct ShelbyV1WriteTests {
         #expect(details == ["view", "", "complete", "complete", "complete"])
     }
 
+    @Test func viewsNeedBothTimes() throws {
+        var app = Caller.shelbyV1()
+        let frame = try app.wholeFrame()
+        for form: KeyValuePairs in [
+            ["start_time": "0"], ["end_time": "15"], [:], ["start_time": "0", "complete": "1"],
+        ] {
+            _ = try app.result("POST", "frame/\(frame.id)/watched", form: form)
+        }
+        #expect(try app.frame(frame.id)["view_count"] as? Int == frame.viewCount)
+        #expect(app.simulator.effects.map(\.detail) == ["", "", "", "complete"])
+    }
+
+    @Test func visitsAreCountedForEachPlatform() throws {
+        var app = Caller.shelbyV1()
+        let ada = try app.ada
+        for query in ["", "platform=ios", "platform=ios"] {
+            _ = try app.result("PUT", "user/\(ada.id)/visit", query)
+        }
+        #expect(app.simulator.world.users[ada.id]?.visits == ["web": 1, "ios": 2])
+        let other = try #require(app.simulator.world.users.keys.first { $0 != ada.id })
+        for path in [
+            app.path("user/\(ada.id)/visit", "platform=tv"), app.path("user/\(other)/visit"),
+        ] {
+            #expect(try app.call("PUT", path).status == 404)
+        }
+        #expect(try app.call("PUT", "/v1/user/\(ada.id)/visit").status == 401)
+        #expect(app.simulator.effects.map(\.text) == ["web", "ios", "ios"])
+    }
+
     @Test func newMessageReturnsTheWholeConversation() throws {
         var app = Caller.shelbyV1()
         let id = try #require(try app.wholeFrame().conversation)

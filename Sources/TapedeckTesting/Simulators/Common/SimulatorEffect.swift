@@ -41,7 +41,7 @@ public struct SimulatorEffect: Codable, Hashable, Sendable, CustomStringConverti
         case unplayable
         /// Shelby v1: a service was linked to an account; `text` is its name.
         case serviceLinked
-        /// Shelby v1: a user's visit was recorded.
+        /// Shelby v1: a user's visit was counted; `text` is the platform.
         case visit
         /// Shelby v1: a notification token was added or removed.
         case notificationToken

@@ -25,38 +25,37 @@ extension ShelbyV1Simulator {
         return Self.result(world.frame(frame.id, call.now))
     }
 
-    /// Counts a view once in 24 hours per user and frame, and a completed view on every call.
+    /// Counts a view with both times, once in 24 hours per user and frame, and a user's completed
+    /// view on every call.
+    ///
+    /// A call that counts nothing succeeds, too.
     mutating func watched(_ call: Call) throws(OutsideTables) -> SimulatedResponse {
         let fields = call.parameters
-        let interval = ["start_time", "end_time"].compactMap { fields[$0] }
-        guard interval.isEmpty || interval.count == 2, interval.allSatisfy({ Double($0) != nil })
-        else { throw OutsideTables("start_time and end_time must both be numbers") }
+        let times = ["start_time", "end_time"].compactMap { fields[$0] }
+        guard times.allSatisfy({ Double($0) != nil }) else {
+            throw OutsideTables("start_time and end_time must be numbers")
+        }
         guard fields["complete"] == nil || fields["complete"] == "1" else {
             throw OutsideTables("complete must be 1")
         }
-        guard !interval.isEmpty || fields["complete"] != nil else {
-            throw OutsideTables("an interval or complete is required")
-        }
         guard var frame = world.frames[call.id] else { return Self.notFound }
+        let last = call.user.flatMap { frame.viewedAt[$0.id] }
         var counted: [String] = []
-        if let user = call.user, !interval.isEmpty {
-            let last = frame.viewedAt[user.id]
-            if last.map({ call.now - $0 >= SimulatedTime.dayMilliseconds }) ?? true {
-                frame.viewedAt[user.id] = call.now
-                frame.viewCount += 1
-                world.videos[frame.video ?? ""]?.viewCount += 1
-                counted.append("view")
-            }
+        if times.count == 2, last.map({ call.now - $0 >= SimulatedTime.dayMilliseconds }) ?? true {
+            if let user = call.user { frame.viewedAt[user.id] = call.now }
+            frame.viewCount += 1
+            world.videos[frame.video ?? ""]?.viewCount += 1
+            counted.append("view")
         }
-        if fields["complete"] != nil {
+        if call.user != nil, fields["complete"] != nil {
             world.videos[frame.video ?? ""]?.completeCount += 1
             counted.append("complete")
         }
         world.frames[frame.id] = frame
         core.note(
-            .watched, frame.id, by: call.user?.id ?? "", interval.joined(separator: "-"),
+            .watched, frame.id, by: call.user?.id ?? "", times.joined(separator: "-"),
             detail: counted.joined(separator: ","), at: call.now)
-        return Self.result(world.frame(frame.id, call.now))
+        return Self.result(world.frame(call.id, call.now))
     }
 
     /// Adds a frame, or the video at a URL, to a roll.

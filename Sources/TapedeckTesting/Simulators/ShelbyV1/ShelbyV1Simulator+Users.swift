@@ -32,9 +32,18 @@ extension ShelbyV1Simulator {
         return Self.result(world.user(user.id))
     }
 
+    /// Counts a visit on every call, for the platform `web` unless the call names another one.
     mutating func visit(_ call: Call) -> SimulatedResponse {
-        guard let user = call.user, user.id == call.id else { return Self.unauthorized }
-        core.note(.visit, user.id, by: user.id, at: call.now)
-        return Self.result(world.user(user.id))
+        guard let user = call.user else { return Self.unauthorized }
+        guard user.id == call.id else {
+            return Self.failure(404, "could not update the current users session")
+        }
+        let platform = call.parameters["platform"] ?? "web"
+        guard ["ios", "web"].contains(platform) else {
+            return Self.failure(404, "invalid platform.  only ios and web supported.")
+        }
+        world.users[user.id]?.visits[platform, default: 0] += 1
+        core.note(.visit, user.id, by: user.id, platform, at: call.now)
+        return Self.result([:])
     }
 }

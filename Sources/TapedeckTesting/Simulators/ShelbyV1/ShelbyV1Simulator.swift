@@ -12,7 +12,8 @@
 /// - A rejected login gets the status 404, and some 403 responses have an object as their message.
 /// - A repeated like is counted again and creates another copy.
 /// - An unlike removes the copy, but only from its roll.
-/// - A view is counted once in 24 hours, and only with a start and an end; a completed view is counted every time.
+/// - A view is counted once in 24 hours, and only with a start and an end; a completed view and a
+///   visit are counted every time.
 /// - Copies share a conversation.
 /// - Joined objects may be null.
 public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
@@ -162,7 +163,8 @@ public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
         case ["POST", "user", "#", "apn_token"], ["DELETE", "user", "#", "apn_token"]:
             return try notificationToken(
                 call(request, now, id: id, required: ["token"]), comes: request.method == "POST")
-        case ["PUT", "user", "#", "visit"]: return try visit(call(request, now, id: id))
+        case ["PUT", "user", "#", "visit"]:
+            return try visit(call(request, now, id: id, ["platform"]))
         default: throw .route
         }
     }

@@ -31,7 +31,7 @@ extension ShelbyV1World {
         guard let user = users[id] else { return .null }
         return common(user).adding([
             "personal_roll_id": .text(user.publicRoll), "primary_email": .text(user.email),
-            "authentication_token": .text(token),
+            "authentication_token": .text(token), "session_count": .count(user.visits["web"] ?? 0),
             "autocomplete": ["email": .array(user.addresses.map { .text($0) })],
         ])
     }

@@ -46,6 +46,8 @@ extension ShelbyV1World {
         public var services: [String: String]
         /// The e-mail addresses that the user has shared videos with.
         public var addresses: [String] = []
+        /// The number of visits for each platform.
+        public var visits: [String: Int] = [:]
 
         /// Creates a user.
         public init(

@@ -1,0 +1,25 @@
+public import TapedeckModel
+public import TapedeckProjections
+
+/// Records that the user started to use the app, so that the user's system counts a visit.
+///
+/// ```swift
+/// try await store.decide { try StartVisit().decide(VideoQueries($0)) }
+/// ```
+///
+/// Call it when the app becomes active after a pause; the 2013 app did so after one hour.
+public struct StartVisit: Sendable {
+    /// The system that counts the visit.
+    public let system: String
+
+    /// Creates the command for a system.
+    public init(at system: String = Shelby.system) { self.system = system }
+
+    /// Returns the event to record.
+    ///
+    /// Throws `ModelError` with `.signInRequired` if the user is not signed in to the system.
+    public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
+        let account = try queries.requireSignedIn(at: system)
+        return [VisitStarted.with { ($0.account, $0.system) = (account.account, account.system) }]
+    }
+}
