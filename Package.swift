@@ -118,8 +118,8 @@ let package = Package(
         .target(
             name: "TapedeckTesting",
             dependencies: [
-                "Tapedeck", "TapedeckModel", "TapedeckLog", "TapedeckProjections", hummingbird,
-                lifecycle, logging, nio,
+                "Tapedeck", "TapedeckModel", "TapedeckLog", "TapedeckProjections", crypto,
+                hummingbird, hummingbirdCore, lifecycle, logging, nio,
             ],
             swiftSettings: settings),
 

@@ -9,7 +9,7 @@ struct SimulateCommand: AsyncParsableCommand {
         commandName: "simulate",
         abstract: "Run a simulated remote system on this machine.",
         discussion: """
-            The system is shelby (API v2 at /v2, v1 at /v1), tvmaze, whale or birdtube. The \
+            The system is shelby (API v2 at /v2, v1 at /v1, OAuth at /oauth), tvmaze, whale or birdtube. The \
             simulator imitates the known behaviour of the real system, listens on 127.0.0.1 only, \
             keeps its data in memory, and has a sample account. With --journal, a simulator \
             resumes where it stopped, even after kill -9. Stop it with SIGTERM or SIGINT.
@@ -137,17 +137,26 @@ private enum SimulatedSystem: String, CaseIterable {
     var token: String? { self == .shelby ? SimulatorAccount.oauthToken : nil }
     var tokenSecret: String? { self == .shelby ? SimulatorAccount.oauthSecret : nil }
 
+    var consumerKey: String? { self == .shelby ? SimulatorAccount.consumerKey : nil }
+    var consumerSecret: String? { self == .shelby ? SimulatorAccount.consumerSecret : nil }
+
     func document(_ url: String, _ seed: UInt64) -> JSON {
         let members: [(name: String, value: JSON)] = [
             ("url", .text(url)), ("user", JSON(user)), ("password", JSON(password)),
             ("system", .text(rawValue)),
-            ("token", JSON(token)), ("tokenSecret", JSON(tokenSecret)), ("seed", .unsigned(seed)),
+            ("token", JSON(token)), ("tokenSecret", JSON(tokenSecret)),
+            ("consumerKey", JSON(consumerKey)), ("consumerSecret", JSON(consumerSecret)),
+            ("seed", .unsigned(seed)),
         ]
         return .object(members)
     }
 
     func line(_ url: String, _ seed: UInt64) -> String {
-        let token = token.map { ", OAuth token \($0), secret \(tokenSecret ?? "")" } ?? ""
+        let token =
+            token.map {
+                ", OAuth token \($0), secret \(tokenSecret ?? ""), consumer key"
+                    + " \(consumerKey ?? ""), secret \(consumerSecret ?? "")"
+            } ?? ""
         let account = user.map { "user \($0), password \"\(password ?? "")\"\(token)" }
         return "\(rawValue) at \(url): \(account ?? "no login"); seed \(seed)"
     }

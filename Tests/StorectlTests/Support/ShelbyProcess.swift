@@ -1,4 +1,5 @@
 import Foundation
+import TapedeckTesting
 import Testing
 
 /// `storectl simulate shelby` as a process; stores connect to it as `home`.
@@ -41,8 +42,12 @@ final class ShelbyProcess: SimulatorProcess {
     var standings: [String: Standing] {
         get throws {
             func list(_ path: String) throws -> [OrderedJSON] {
+                let request = SimulatedRequest("GET", path, headers: ["Host": LocalSocket.host])
+                    .signed(
+                        (secrets[0], secrets[1]), at: SimulatorServer.Configuration.systemTime(),
+                        nonce: UUID().uuidString)
                 let body = try LocalSocket.get(
-                    path, port: port, authorization: "OAuth oauth_token=\"\(secrets[0])\"")
+                    path, port: port, authorization: request.header("Authorization"))
                 let document = try OrderedJSON(parsing: String(decoding: body, as: UTF8.self))
                 return try #require(document.list)
             }
@@ -95,13 +100,16 @@ extension Storectl {
 }
 
 extension LocalSocket {
+    /// The host that requests name.
+    static let host = "127.0.0.1"
+
     /// Returns the body of the response to a GET request.
     static func get(_ path: String, port: Int, authorization: String? = nil) throws -> Data {
         let file = try #require(connected(to: port))
         defer { close(file) }
         let login = authorization.map { "Authorization: \($0)\r\n" } ?? ""
         let request =
-            "GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\n\(login)Connection: close\r\n\r\n"
+            "GET \(path) HTTP/1.1\r\nHost: \(host)\r\n\(login)Connection: close\r\n\r\n"
         _ = write(Array(request.utf8)[...], to: file)
         var answer = Data()
         var buffer = [UInt8](repeating: 0, count: 64 << 10)

@@ -12,8 +12,12 @@ final class RemoteWorld {
     private(set) var requests: [RemoteRequest] = []
     /// The latency in each direction, in milliseconds.
     var latency = 20
+    /// The time by which the remote's clock is ahead of the devices' clock, in milliseconds.
+    var ahead: Int64 = 0
     /// The path of the remote's URL.
     var root = ""
+    /// The number of devices, which have different random numbers.
+    fileprivate var deviceCount: UInt64 = 0
     /// Determines the faults for a request; nil to use the simulator's own faults.
     var weather: ((RemoteRequest) -> SimulatorAdversary?)?
     /// The response of something between the device and the remote, such as a captive portal; nil to
@@ -29,10 +33,11 @@ final class RemoteWorld {
         requests.append(request)
         clock.advance(by: .milliseconds(latency))
         if var response = portal?(request) {
-            response.headers.append(.init("Date", RemoteWorld.date(clock.milliseconds)))
+            response.headers.append(.init("Date", RemoteWorld.date(UInt64(now))))
             return response
         }
         var headers = request.headers.map { SimulatedField($0.name, $0.value) }
+        headers.append(SimulatedField("Host", RemoteWorld.host))
         var body: [UInt8] = []
         switch request.body {
         case .none: break
@@ -61,7 +66,7 @@ final class RemoteWorld {
             request.method, path, query: query, headers: headers, body: body)
         let usual = simulator.adversary
         if let special = weather?(request) { simulator.adversary = special }
-        let answer = simulator.respond(to: simulated, at: Int64(clock.milliseconds))
+        let answer = simulator.respond(to: simulated, at: now)
         simulator.adversary = usual
         clock.advance(by: .milliseconds(latency))
         guard let response = answer.response else {
@@ -71,9 +76,15 @@ final class RemoteWorld {
             status: response.status,
             headers: response.headers.map { RemoteRequest.Field($0.name, $0.value) },
             body: response.body)
-        answered.headers.append(.init("Date", RemoteWorld.date(clock.milliseconds)))
+        answered.headers.append(.init("Date", RemoteWorld.date(UInt64(now))))
         return answered
     }
+
+    /// The host of the remote's URL.
+    static let host = "127.0.0.1:1"
+
+    /// The remote's time, in milliseconds since 1970.
+    private var now: Int64 { Int64(clock.milliseconds) + ahead }
 
     static func date(_ milliseconds: UInt64) -> String {
         let formatter = DateFormatter()
@@ -120,9 +131,10 @@ final class RemoteDevice {
         store = try place.open(projections: RemoteDevice.projections)
         let (boot, clock) = (UUID().uuidString, world.clock)
         steadyClock = SteadyClock { (boot, clock.milliseconds) }
-        random = SeededGenerator(seed: seed)
+        random = SeededGenerator(seed: seed &+ world.deviceCount)
+        world.deviceCount += 1
         remote = try StoreRemotes(store.log, store.projections).add(
-            "home", system: system, url: "http://127.0.0.1:1\(root)", parts: parts)
+            "home", system: system, url: "http://\(RemoteWorld.host)\(root)", parts: parts)
         if let secrets { try logIn(secrets) }
     }
 
@@ -179,6 +191,8 @@ final class RemoteDevice {
         isLive: Bool = false, failuresMax: UInt32 = 30, refreshesAll: Bool = false
     ) throws -> RemoteSession? {
         guard let connector = connector() else { return nil }
+        // A session must not repeat the nonces of an earlier session.
+        defer { random = SeededGenerator(seed: random.next()) }
         return try RemoteSession(
             store.log, remote, connector, store.projections, outboxes: Connectors.outboxes,
             logins: LoginFiles(store: place.directory),

@@ -47,13 +47,12 @@ struct SimulatorJournalTests {
     /// Requests of every kind; the adversary keeps some of them from having an effect.
     private static let requests: [SimulatedRequest] = (0..<140).map { number in
         let id = broadcasts[number % broadcasts.count]
-        let login: KeyValuePairs = [
-            "Authorization": "OAuth oauth_token=\"\(SimulatorAccount.oauthToken)\""
-        ]
         func sent(
             _ method: String, _ path: String, _ form: KeyValuePairs<String, String>? = nil
         ) -> SimulatedRequest {
-            SimulatedRequest(method, path, headers: login, form: form)
+            SimulatedRequest(method, path, headers: [:], form: form).signed(
+                (SimulatorAccount.oauthToken, SimulatorAccount.oauthSecret), at: Moments.start,
+                nonce: String(number))
         }
         let broadcast = "/v2/broadcasts/\(id).json"
         return switch number % 7 {

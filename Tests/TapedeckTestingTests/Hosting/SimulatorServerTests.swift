@@ -64,6 +64,8 @@ struct SimulatorServerTests {
 
             let moved = try await send("POST", "\(url)/_simulator/advance?ms=5000")
             #expect(moved.text == "{\"now\":\(Moments.start + 5_000)}")
+            #expect(
+                moved.headers.value(forHTTPHeaderField: "Date") == "Fri, 01 Jun 2012 12:00:05 GMT")
             #expect(try await send("POST", "\(url)/_simulator/advance?ms=-1").status == 400)
             #expect(try await send("POST", "\(url)/_simulator/expire-tokens").status == 204)
             let late = try await send(
@@ -78,16 +80,29 @@ struct SimulatorServerTests {
         let shelby = ShelbyV2Simulator(seed: 1, at: Moments.start, adversary: adversary)
         let id = shelby.world.broadcasts[0].id
         try await serve(shelby) { url in
-            let token = "OAuth oauth_token=\"\(SimulatorAccount.oauthToken)\""
-            let headers = formType.merging(["Authorization": token]) { $1 }
+            let port = try #require(URL(string: url)?.port)
+            func headers(
+                _ method: String, _ path: String, _ form: KeyValuePairs<String, String>? = nil
+            ) -> [String: String] {
+                let request = SimulatedRequest(
+                    method, path, headers: ["Host": "127.0.0.1:\(port)"], form: form
+                ).signed(
+                    (SimulatorAccount.oauthToken, SimulatorAccount.oauthSecret),
+                    at: Moments.start, nonce: method)
+                return formType.merging(["Authorization": request.header("Authorization") ?? ""]) {
+                    $1
+                }
+            }
+            let broadcast = "/v2/broadcasts/\(id).json"
+            let login = headers("PUT", broadcast, ["liked_by_owner": "true"])
             await #expect(throws: URLError.self) {
                 _ = try await send(
-                    "PUT", "\(url)/v2/broadcasts/\(id).json", headers: headers,
-                    body: "liked_by_owner=true")
+                    "PUT", url + broadcast, headers: login, body: "liked_by_owner=true")
             }
             #expect(try await send("GET", "\(url)/_simulator/effects").text.contains(id))
             #expect(try await send("POST", "\(url)/_simulator/calm").status == 204)
-            let users = try await send("GET", "\(url)/v2/users.json", headers: headers)
+            let path = "/v2/users.json"
+            let users = try await send("GET", url + path, headers: headers("GET", path))
             #expect(users.status == 200)
         }
     }

@@ -72,9 +72,8 @@ struct ShelbyV1SessionTests {
 
     @Test func bothVersionsShareOneAddress() throws {
         var both = Caller(ShelbySimulator(seed: 1, at: Moments.start))
-        both.headers = [
-            SimulatedField("Authorization", "OAuth oauth_token=\"\(SimulatorAccount.oauthToken)\"")
-        ]
+        let token = (SimulatorAccount.oauthToken, SimulatorAccount.oauthSecret)
+        both.sign = { request, now in request.signed(token, at: now, nonce: String(now)) }
         let frame = try #require(both.simulator.v1.world.frames.keys.max())
         let broadcast = both.simulator.v2.world.broadcasts[0].id
         _ = try both.call(

@@ -8,13 +8,13 @@ extension Caller where Simulator == ShelbyV2Simulator {
     ) -> Caller<ShelbyV2Simulator> {
         var caller = Caller(
             ShelbyV2Simulator(seed: seed, at: Moments.start, adversary: adversary))
-        caller.authorize(SimulatorAccount.oauthToken)
+        caller.authorize(SimulatorAccount.oauthToken, SimulatorAccount.oauthSecret)
         return caller
     }
 
-    mutating func authorize(_ token: String) {
-        let text = "OAuth oauth_consumer_key=\"tests\", oauth_token=\"\(token)\""
-        headers = [SimulatedField("Authorization", text)]
+    /// Signs all further calls with a token.
+    mutating func authorize(_ token: String, _ secret: String) {
+        sign = { request, now in request.signed((token, secret), at: now, nonce: String(now)) }
     }
 
     /// Returns the channel that apps use: the first that is not public.

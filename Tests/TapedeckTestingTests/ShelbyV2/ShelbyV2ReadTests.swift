@@ -81,12 +81,12 @@ struct ShelbyV2ReadTests {
 
     @Test func unknownUsersGetAnErrorObjectInsteadOfAnArray() throws {
         var nobody = Caller.shelby()
-        nobody.headers = []
+        nobody.sign = { request, _ in request }
         for path in ["users", "authentications", "channels"] {
             let answer = try nobody.call("GET", "/v2/\(path).json")
             #expect(try answer.object["err"] is String)
         }
-        nobody.authorize("made-up")
+        nobody.authorize("made-up", "made-up")
         #expect(try nobody.call("GET", "/v2/users.json").object["err"] is String)
         #expect(nobody.simulator.violations.isEmpty)
     }

@@ -31,9 +31,8 @@ struct ShelbyV2WriteTests {
         let body = fields.map { "\($0.key)=\($0.value)" }.joined(separator: "&")
         let request = SimulatedRequest(
             "PUT", "/v2/broadcasts/\(id).json",
-            headers: ada.headers + [
-                SimulatedField("Content-Type", "application/x-www-form-urlencoded")
-            ], body: Array(body.utf8))
+            headers: [SimulatedField("Content-Type", "application/x-www-form-urlencoded")],
+            body: Array(body.utf8))
         #expect(ada.simulator.respond(to: request, at: ada.now).response?.status == 400)
         #expect(ada.simulator.violations.count == 1)
         #expect(ada.simulator.effects.isEmpty)
@@ -52,7 +51,8 @@ struct ShelbyV2WriteTests {
         var ada = Caller.shelby()
         let id = try #require(ada.broadcasts().texts("_id").first)
         ada.simulator.world.tokens["ben"] = ada.simulator.world.users[1].id
-        ada.authorize("ben")
+        ada.simulator.world.secrets["ben"] = "secret"
+        ada.authorize("ben", "secret")
         let answer = try ada.call(
             "PUT", "/v2/broadcasts/\(id).json", form: ["liked_by_owner": "true"])
         #expect(try answer.object["err"] is String)

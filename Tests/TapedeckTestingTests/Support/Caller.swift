@@ -8,6 +8,10 @@ struct Caller<Simulator: RemoteSimulator> {
     var now: Int64
     /// The headers of every call.
     var headers: [SimulatedField] = []
+    /// Signs a call that is made at a time.
+    var sign: (_ request: SimulatedRequest, _ now: Int64) -> SimulatedRequest = { request, _ in
+        request
+    }
 
     init(_ simulator: Simulator, at now: Int64 = Moments.start) {
         self.simulator = simulator
@@ -21,7 +25,7 @@ struct Caller<Simulator: RemoteSimulator> {
         now += 1_000
         var request = SimulatedRequest(method, target, headers: [:], form: form)
         request.headers += headers
-        return simulator.respond(to: request, at: now)
+        return simulator.respond(to: sign(request, now), at: now)
     }
 
     /// Makes a call and requires a response.

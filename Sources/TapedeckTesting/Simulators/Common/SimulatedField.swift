@@ -33,7 +33,8 @@ extension SimulatedField {
         return spaced.removingPercentEncoding ?? spaced
     }
 
-    private static func encoded(_ text: String) -> String {
+    /// Returns the text with everything except letters, digits and `-._~` escaped.
+    static func encoded(_ text: String) -> String {
         let digits = Array("0123456789ABCDEF")
         return text.utf8.reduce(into: "") { result, byte in
             let character = Character(Unicode.Scalar(byte))

@@ -15,6 +15,20 @@ enum SimulatedTime {
             + "\(padded(hour)):\(padded(minute)):\(padded(second)).000Z"
     }
 
+    /// Returns a date for an HTTP header, such as `Thu, 15 Sep 2011 04:06:16 GMT`.
+    static func http(_ milliseconds: Int64) -> String {
+        let (year, month, day) = civil(milliseconds)
+        // 1970-01-01 was a Thursday.
+        let weekday = weekdays[Int(floor(milliseconds, dayMilliseconds) % 7)]
+        let time = isoSeconds(milliseconds).dropFirst(11).prefix(8)
+        return "\(weekday), \(padded(day)) \(months[Int(month - 1)]) \(padded(year, 4)) \(time) GMT"
+    }
+
+    private static let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
     /// Returns the year, month and day of a time in milliseconds since 1970.
     static func civil(_ milliseconds: Int64) -> (year: Int64, month: Int64, day: Int64) {
         // Days are counted from 0000-03-01, so that the leap day is the last day of a year.

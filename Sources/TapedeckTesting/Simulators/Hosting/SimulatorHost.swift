@@ -29,11 +29,16 @@ final class SimulatorHost: Sendable {
 
     var simulator: any RemoteSimulator { state.withLock { $0.simulator } }
 
+    /// Returns the answer to a request; a response has a `Date` by the simulator's clock.
     func respond(to request: SimulatedRequest) -> SimulatedAnswer {
         state.withLock { state in
             let time = clock()
             if let journal, !journal.append(request, at: time) { return .cut }
-            return SimulatorHost.handle(request, at: time, &state)
+            let answer = SimulatorHost.handle(request, at: time, &state)
+            guard var response = answer.response else { return .cut }
+            let date = SimulatedTime.http(time + state.aheadMilliseconds)
+            response.headers.append(SimulatedField("Date", date))
+            return .answer(response)
         }
     }
 

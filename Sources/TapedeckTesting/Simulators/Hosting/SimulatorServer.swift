@@ -1,5 +1,6 @@
 internal import Foundation
 internal import Hummingbird
+internal import HummingbirdCore
 public import Logging
 internal import NIOCore
 public import ServiceLifecycle
@@ -15,7 +16,8 @@ internal import TapedeckModel
 /// try await server.run()
 /// ```
 ///
-/// If the simulator cuts a connection, the client gets no response. Checkers can use these requests
+/// If the simulator cuts a connection, the client gets no response. The `Date` of each response is
+/// the simulator's time. Checkers can use these requests
 /// below `/_simulator`, a path that no simulated system uses:
 ///
 /// | request | response |
@@ -93,7 +95,7 @@ public final class SimulatorServer: Service {
     /// Throws `SimulatorServerError` if it cannot listen.
     public func run() async throws {
         var options = ServiceGroupConfiguration(
-            services: [application],
+            services: [try server],
             gracefulShutdownSignals: configuration.endsOnSignals ? [.sigterm, .sigint] : [],
             logger: quietLogger)
         options.maximumGracefulShutdownDuration = .seconds(2)
@@ -122,16 +124,26 @@ public final class SimulatorServer: Service {
         await services?.triggerGracefulShutdown()
     }
 
-    private var application: some ApplicationProtocol {
-        let configuration = configuration
-        return Application(
-            responder: SimulatorResponder(host: host),
-            configuration: .init(address: .hostname("127.0.0.1", port: configuration.port)),
-            onServerRunning: { channel in
+    private var server: any Service {
+        get throws {
+            let configuration = configuration
+            let responder = SimulatorResponder(host: host)
+            // An `Application` would replace the simulator's `Date`.
+            return try HTTPServerBuilder.http1().buildServer(
+                configuration: ServerConfiguration(
+                    address: .hostname("127.0.0.1", port: configuration.port)),
+                eventLoopGroup: EventLoopGroupProvider.singleton.eventLoopGroup,
+                logger: quietLogger
+            ) { request, writer, channel in
+                guard let response = try await responder.respond(to: request) else {
+                    return try await channel.close().get()
+                }
+                try await writer.write(response: response.head, body: response.body)
+            } onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? configuration.port
                 configuration.onListening("http://127.0.0.1:\(port)")
-            },
-            logger: quietLogger)
+            }
+        }
     }
 
     /// The configured logger, limited to warnings and errors from the underlying libraries.

@@ -9,7 +9,8 @@
 /// - Dates are truncated to the second and end in `.000Z`.
 /// - Older rows lack `owner_watch_later`.
 ///
-/// OAuth signatures are not verified; a known `oauth_token` in the header is enough.
+/// Every request must be signed as OAuth 1.0a requires: the token, the signature, the time and the
+/// nonce are checked.
 public struct ShelbyV2Simulator: RemoteSimulator, SimulatorEngine {
     /// The system's data; tests may change it at any time.
     public var world: ShelbyV2World
@@ -90,12 +91,15 @@ public struct ShelbyV2Simulator: RemoteSimulator, SimulatorEngine {
 
     func failure(_ text: String) -> SimulatedResponse { .json(errorStatus, ["err": .text(text)]) }
 
-    /// Returns the user of a request, or nil if the request's token is unknown or expired.
+    /// Returns the user of a request, or nil if the request's token is unknown or expired, or its
+    /// signature is invalid.
     mutating func user(of request: SimulatedRequest, _ now: Int64) -> ShelbyV2World.User? {
-        guard let token = ShelbyV2Access.parameters(of: request)["oauth_token"],
+        guard let token = SimulatedOAuth.parameters(of: request)["oauth_token"],
+            let user = world.tokens[token],
+            access.isSigned(request, world.secrets[token] ?? "", at: now),
             access.isAlive(token, at: now, core.adversary.tokenLifeMilliseconds)
         else { return nil }
-        return world.tokens[token].flatMap { world.user($0) }
+        return world.user(user)
     }
 
     var unauthorized: SimulatedResponse {

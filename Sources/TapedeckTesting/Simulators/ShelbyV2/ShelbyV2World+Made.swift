@@ -28,6 +28,7 @@ extension ShelbyV2World {
             }
         }
         tokens = [SimulatorAccount.oauthToken: users[0].id]
+        secrets = [SimulatorAccount.oauthToken: SimulatorAccount.oauthSecret]
         var time = now - 4 * SimulatedTime.dayMilliseconds
         let step = UInt64(8 * SimulatedTime.dayMilliseconds / Int64(2 * Self.madeBroadcasts))
         for number in 0..<Self.madeBroadcasts {

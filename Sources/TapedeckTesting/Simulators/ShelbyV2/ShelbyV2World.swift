@@ -107,15 +107,19 @@ public struct ShelbyV2World: Hashable, Sendable {
     public var broadcasts: [Broadcast]
     /// The user id for each OAuth access token.
     public var tokens: [String: String]
+    /// The secret for each OAuth access token; empty if it is missing.
+    public var secrets: [String: String]
 
     /// Creates a world from its rows.
     public init(
-        users: [User], channels: [Channel], broadcasts: [Broadcast], tokens: [String: String]
+        users: [User], channels: [Channel], broadcasts: [Broadcast], tokens: [String: String],
+        secrets: [String: String] = [:]
     ) {
         self.users = users
         self.channels = channels
         self.broadcasts = broadcasts
         self.tokens = tokens
+        self.secrets = secrets
     }
 
     func user(_ id: String) -> User? { users.first { $0.id == id } }
