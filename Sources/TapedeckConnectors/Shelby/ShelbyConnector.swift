@@ -36,7 +36,8 @@ package struct ShelbyConnector: Connector {
         ConnectorManifest(
             system: Shelby.system, rateCount: 20, rateWindow: 10_000, settling: 5_000,
             // The polling intervals of the 2012 app.
-            freshness: [10_000, 20_000, 40_000, 80_000, 120_000], intentKinds: ["video"])
+            freshness: [10_000, 20_000, 40_000, 80_000, 120_000], intentKinds: ["video"],
+            signsTime: true)
     }
 
     package var lookups: [any Projection] {
@@ -53,7 +54,8 @@ package struct ShelbyConnector: Connector {
         guard let token = secrets.token, !token.isEmpty else {
             throw SyncFailure(
                 .unauthorized, "Shelby requires an OAuth token and its secret",
-                hint: "run storectl login NAME --token-file FILE, with each on its own line")
+                hint: "run storectl login NAME --token-file FILE, with each on its own line, or"
+                    + " storectl login NAME --oauth --provider twitter --consumer-file FILE")
         }
         var account = RemoteAccount(user: "", token: token, tokenSecret: secrets.tokenSecret)
         account.details["consumerKey"] = secrets.consumerKey

@@ -179,13 +179,16 @@ package struct ConnectorManifest: Sendable {
     package var isOpen: Bool
     /// Whether the remote supports logins.
     package var takesLogin: Bool
+    /// Whether requests are signed with the time, so that the remote refuses them if the local clock
+    /// is wrong.
+    package var signsTime: Bool
     /// The rules for reading the pages of the remote.
     package var reading: ReadingRules
 
     package init(
         system: String, rateCount: Int, rateWindow: UInt64, settling: UInt64, freshness: [UInt64],
         intentKinds: [String], isOpen: Bool = false, takesLogin: Bool = true,
-        reading: ReadingRules = ReadingRules()
+        signsTime: Bool = false, reading: ReadingRules = ReadingRules()
     ) {
         self.system = system
         self.rateCount = rateCount
@@ -195,6 +198,7 @@ package struct ConnectorManifest: Sendable {
         self.intentKinds = intentKinds
         self.isOpen = isOpen
         self.takesLogin = takesLogin
+        self.signsTime = signsTime
         self.reading = reading
     }
 }
@@ -364,7 +368,7 @@ package struct RemoteContent: Sendable {
 package struct RequestMoment: Hashable, Sendable {
     /// The address of the remote.
     package var base: String
-    /// The time in milliseconds since 1970.
+    /// The time on the remote's clock, in milliseconds since 1970.
     package var now: UInt64
     /// A random number, different for each request.
     package var nonce: UInt64

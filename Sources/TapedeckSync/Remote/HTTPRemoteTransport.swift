@@ -23,7 +23,8 @@ package struct HTTPRemoteTransport: RemoteTransport {
     private static let answerBytesMax = 64 << 20
     private static let chunkBytes = 256 << 10
 
-    private let base: String
+    /// The address of the remote, without a trailing slash.
+    package let base: String
     private let client: HTTPClient
 
     /// - Parameter base: The address of the remote.

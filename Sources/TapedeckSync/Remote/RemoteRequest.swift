@@ -75,6 +75,18 @@ package struct RemoteRequest: Hashable, Sendable {
         fields.map { "\(segment($0.name))=\(segment($0.value))" }.joined(separator: "&")
     }
 
+    /// Decodes the fields of a query or a form; a `+` is a space.
+    package static func fields(of text: String) -> [Field] {
+        func decoded(_ part: Substring) -> String {
+            let part = part.replacing("+", with: " ")
+            return part.removingPercentEncoding ?? String(part)
+        }
+        return text.split(separator: "&").map { pair in
+            let parts = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            return Field(decoded(parts[0]), parts.count > 1 ? decoded(parts[1]) : "")
+        }
+    }
+
     // RFC 3986, 2.3.
     private static let unreserved = CharacterSet(
         charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")

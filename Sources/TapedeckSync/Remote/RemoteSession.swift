@@ -24,7 +24,8 @@ package import TapedeckProjections
 ///    intent was recorded, because older data may be out of date; see `Evidence`.
 /// 5. A 401 response invalidates only the token. The session tries one new login; if that login
 ///    fails, the remote waits for the user. If another process writes a new login, the next request
-///    uses it.
+///    uses it. If the local clock was wrong, the session first sends the request once more, signed
+///    with the remote's time.
 /// 6. Nothing is sent after the login has been deleted or the remote has been removed, or from an
 ///    account other than the store's. The session checks the login and the remote before each
 ///    request and the account after each login, and ends if a check fails.
@@ -48,7 +49,8 @@ package struct RemoteSession {
     /// The request to which the next response belongs.
     enum Pending {
         case nothing
-        case login([RemoteResponse])
+        /// A request of a login, with the earlier responses and the account that signs the request.
+        case login([RemoteResponse], as: RemoteAccount? = nil)
         case page(RemotePage)
         case delivery(Delivery, Intent)
         case probe(Delivery, Intent)
@@ -87,6 +89,8 @@ package struct RemoteSession {
     private var redirects = 0
     /// The maximum number of redirects of a read that are followed.
     private static let redirectsMax = 3
+    /// The remote's clock, by which requests are signed.
+    private var remoteClock: RemoteClock
     private var isStopped = false
     /// Whether a login has been tried since the last successful request.
     private var hasRenewed = false
@@ -176,6 +180,7 @@ package struct RemoteSession {
         self.random = random
         self.refreshesAll = refreshesAll
         reading = Reading(connector.manifest.reading)
+        remoteClock = RemoteClock(signsTime: connector.manifest.signsTime)
         let anonymous =
             connector.manifest.isOpen
             ? RemoteLogin(secrets: RemoteSecrets(), account: .anonymous) : nil
@@ -217,10 +222,13 @@ package struct RemoteSession {
             return try fail(redirect.failure, pending)
         }
         redirects = 0
+        if remoteClock.isCorrected(by: response, at: row.contactedAt) {
+            return try sendAgain(pending)
+        }
         do {
             switch pending {
             case .nothing: break
-            case .login(let answers): try took(login: answers + [response])
+            case .login(let answers, _): try took(login: answers + [response])
             case .page(let page): try took(response, of: page)
             case .delivery(let delivery, let intent):
                 try took(response, delivery, of: intent)
@@ -359,7 +367,7 @@ package struct RemoteSession {
         }
         switch step {
         case .send(let request, let account):
-            return try send(authorized(request, as: account), .login([]))
+            return try send(request, .login([], as: account))
         case .done(let account, let sightings):
             do {
                 try keep(account, sightings)
@@ -373,7 +381,7 @@ package struct RemoteSession {
     private mutating func took(login answers: [RemoteResponse]) throws {
         switch try connector.login(login.secrets, answers) {
         case .send(let request, let account):
-            held = (authorized(request, as: account), .login(answers))
+            held = (request, .login(answers, as: account))
         case .done(let account, let sightings): try keep(account, sightings)
         }
     }
@@ -418,18 +426,24 @@ package struct RemoteSession {
             return .wait(wait)
         }
         sent = request
-        var request = request
-        if case .login = pending {
-        } else if let account = login.account {
-            request = authorized(request, as: account)
-        }
+        var account = login.account
+        if case .login(_, let own) = pending { account = own }
         // Record the dispatch on disk before sending.
         if case .delivery(let delivery, let intent) = pending, delivery.safety != .natural {
             try record(.dispatched, delivery, of: intent)
         }
         sentAt.append(now)
         self.pending = pending
-        return .send(request)
+        return .send(authorized(request, as: account))
+    }
+
+    /// Sends the last request again, which the remote has refused.
+    private mutating func sendAgain(_ pending: Pending) throws -> Step {
+        if case .delivery(let delivery, let intent) = pending, delivery.safety != .natural {
+            try record(.unsent, delivery, of: intent)
+        }
+        held = (sent, pending)
+        return try next()
     }
 
     private mutating func authorized(
@@ -440,7 +454,8 @@ package struct RemoteSession {
         connector.authorize(
             &request, account,
             RequestMoment(
-                base: remote.url, now: now, nonce: .random(in: 0...(.max), using: &random)))
+                base: remote.url, now: remoteClock.time(at: now),
+                nonce: .random(in: 0...(.max), using: &random)))
         return request
     }
 
