@@ -7,14 +7,30 @@ internal import TapedeckVideo
 extension StoreRemotes {
     /// Checks that a remote accepts logins.
     ///
-    /// Throws `SyncError` with `.notFound`, or with `.usage` if the remote's system has no logins.
+    /// - Parameter isLink: Whether to check that a service can be linked, which requires that this
+    ///   device is logged in.
+    ///
+    /// Throws `SyncError` with `.notFound`, with `.usage` if the remote's system has no logins, or
+    /// with `.unauthorized` if this device is not logged in.
     @available(*, noasync)
-    public func checkLogin(at name: String) throws {
+    public func checkLogin(at name: String, isLink: Bool = false) throws {
         let (remote, connector) = try connector(of: name)
-        guard !connector.manifest.takesLogin else { return }
-        throw SyncError(
-            .usage, "\(name) is a remote of \(remote.system), which has no logins",
-            hint: "storectl sync \(name) works without a login")
+        guard connector.manifest.takesLogin else {
+            throw SyncError(
+                .usage, "\(name) is a remote of \(remote.system), which has no logins",
+                hint: "storectl sync \(name) works without a login")
+        }
+        if isLink { _ = try ownLogin(at: remote) }
+    }
+
+    /// Returns this device's login; throws `.unauthorized` if there is none.
+    private func ownLogin(at remote: Remote) throws -> RemoteLogin {
+        guard let login = try logins.read(remote), login.account != nil else {
+            throw SyncError(
+                .unauthorized, "not logged in to \(remote.name)",
+                hint: "run storectl login \(remote.name) first")
+        }
+        return login
     }
 
     /// Logs in and stores the credentials, so that an expired token can be renewed.
@@ -47,11 +63,79 @@ extension StoreRemotes {
     @discardableResult
     public func link(_ name: String, _ credentials: RemoteCredentials) async throws -> String {
         let remote = try await offThread { try self.connector(of: name).0 }
-        guard let login = try logins.read(remote), login.account != nil else {
+        return try await logIn(name, credentials, .link(try ownLogin(at: remote)))
+    }
+
+    /// Lets the user approve this program at an OAuth server, and returns credentials for `logIn` or
+    /// `link`.
+    ///
+    /// The request token and the verifier are never stored.
+    ///
+    /// - Parameters:
+    ///   - service: The service with which the user signs in, such as `twitter`.
+    ///   - consumerKey: The key under which this program is registered at the server.
+    ///   - consumerSecret: The secret of the key.
+    ///   - url: The address of the server; nil for the default of the remote's system.
+    ///   - visit: Shows the user the address of a page, and returns the address to which the server
+    ///     redirected the browser, or the verifier (PIN) on the page.
+    ///
+    /// Throws `SyncError` with `.notFound`, `.usage` (the system has no OAuth login, the server's
+    /// address is unknown or not secure, or the reply belongs to another login), `.unauthorized`
+    /// (the server refused the consumer key or the verifier, or the user denied the login),
+    /// `.offline`, or another code for a failure of the server.
+    public func authorize(
+        _ name: String, service: String, consumerKey: String, consumerSecret: String,
+        url: String? = nil, visit: @Sendable (String) async throws -> String
+    ) async throws -> RemoteCredentials {
+        let (remote, connector) = try await offThread { try self.connector(of: name) }
+        guard let connector = connector as? any OAuthConnector else {
             throw SyncError(
-                .unauthorized, "not logged in to \(name)", hint: "run storectl login \(name) first")
+                .usage, "\(name) is a remote of \(remote.system), which has no OAuth login",
+                hint: "storectl login --help shows the other options")
         }
-        return try await logIn(name, credentials, .link(login))
+        var consumer = RemoteSecrets()
+        consumer.consumerKey = consumerKey.trimmingSpace
+        consumer.consumerSecret = consumerSecret.trimmingSpace
+        consumer.service = RemoteSecrets.Service(name: service, user: "")
+        do {
+            var server = try connector.oauthServer(for: service, at: url, of: remote)
+            let transport = try await transport(to: server.address)
+            server.address = transport.base
+            let token: Result<OAuthServer.Token, any Error>
+            do {
+                token = .success(try await accessToken(server, consumer, transport, visit))
+            } catch {
+                token = .failure(error)
+            }
+            await transport.close()
+            return RemoteCredentials(secrets: try connector.secrets(for: token.get(), consumer))
+        } catch {
+            throw Self.named(error, remote, RemoteLogin(secrets: consumer))
+        }
+    }
+
+    /// Requests a request token, lets the user approve it, and exchanges it for an access token.
+    private func accessToken(
+        _ server: OAuthServer, _ consumer: RemoteSecrets, _ transport: HTTPRemoteTransport,
+        _ visit: @Sendable (String) async throws -> String
+    ) async throws -> OAuthServer.Token {
+        var sender = LoginSender(transport: transport, log: log, signsTime: true)
+        var account = RemoteAccount(user: "", token: "")
+        account.details["consumerKey"] = consumer.consumerKey
+        account.details["consumerSecret"] = consumer.consumerSecret
+        var request = RemoteRequest("POST", OAuthServer.Path.requestToken.rawValue)
+        let token = try server.requestToken(
+            in: await sender.send(request) {
+                OAuthSignature.add(
+                    to: &$0, account, $1, [.init("oauth_callback", server.callback)])
+            })
+        let verifier = try server.verifier(in: await visit(server.page(for: token)), for: token)
+        (account.token, account.tokenSecret) = (token.text, token.secret)
+        request.path = OAuthServer.Path.accessToken.rawValue
+        return try server.accessToken(
+            in: await sender.send(request) {
+                OAuthSignature.add(to: &$0, account, $1, [.init("oauth_verifier", verifier)])
+            })
     }
 
     /// The purpose of the requests to a remote's login.
@@ -79,7 +163,7 @@ extension StoreRemotes {
             }
             return found
         }
-        let transport = try await transport(to: remote)
+        let transport = try await transport(to: remote.url)
         let account: RemoteAccount
         do {
             account = try await logIn(
@@ -94,10 +178,10 @@ extension StoreRemotes {
 
     /// Returns a transport for requests outside a sync; throws `.offline` if the network is set to
     /// offline.
-    func transport(to remote: Remote) async throws -> HTTPRemoteTransport {
+    func transport(to address: String) async throws -> HTTPRemoteTransport {
         let failure = try await offThread { try NetworkState.current(in: log).failure }
         if let failure { throw SyncError(failure) }
-        return try HTTPRemoteTransport(base: remote.url)
+        return try HTTPRemoteTransport(base: address)
     }
 
     /// Converts a remote's failure to a `SyncError`, with the remote's name in the hint and without
@@ -114,19 +198,18 @@ extension StoreRemotes {
     ) async throws -> RemoteAccount {
         var login = RemoteLogin(secrets: secrets)
         if case .link(let known) = purpose { login = known }
+        var sender = LoginSender(
+            transport: transport, log: log, signsTime: connector.manifest.signsTime)
         var answers: [RemoteResponse] = []
         while true {
             switch try step(connector, secrets, purpose, answers) {
-            case .send(var request, let account):
-                if let account = account ?? login.account, !account.isAnonymous {
-                    connector.authorize(
-                        &request, account,
-                        RequestMoment(
-                            base: remote.url, now: log.now(), nonce: .random(in: 0...(.max))))
-                }
-                var answer = try await transport.send(request)
-                answer.receivedAt = Int64(clamping: log.now())
-                answers.append(answer)
+            case .send(let request, let account):
+                let account = account ?? login.account
+                answers.append(
+                    try await sender.send(request) {
+                        guard let account, !account.isAnonymous else { return }
+                        connector.authorize(&$0, account, $1)
+                    })
             case .done(let account, let sightings):
                 try await signIn(account, at: remote)
                 login.account = account
@@ -183,11 +266,44 @@ extension StoreRemotes {
     }
 }
 
+/// Sends the requests of a login.
+private struct LoginSender {
+    private let transport: HTTPRemoteTransport
+    private let log: EventLog
+    private var clock: RemoteClock
+
+    /// - Parameter signsTime: Whether the requests are signed with the time.
+    init(transport: HTTPRemoteTransport, log: EventLog, signsTime: Bool) {
+        (self.transport, self.log) = (transport, log)
+        clock = RemoteClock(signsTime: signsTime)
+    }
+
+    /// Signs and sends a request; if the local clock is wrong, sends the request once more.
+    mutating func send(
+        _ request: RemoteRequest, sign: (inout RemoteRequest, RequestMoment) -> Void
+    ) async throws(SyncFailure) -> RemoteResponse {
+        while true {
+            var signed = request
+            sign(
+                &signed,
+                RequestMoment(
+                    base: transport.base, now: clock.time(at: log.now()),
+                    nonce: .random(in: 0...(.max))))
+            var response = try await transport.send(signed)
+            let now = log.now()
+            response.receivedAt = Int64(clamping: now)
+            if !clock.isCorrected(by: response, at: now) { return response }
+        }
+    }
+}
+
 /// The credentials of a login.
 ///
 /// Credentials never appear in the log, in an error or on a command line.
 public struct RemoteCredentials: Sendable {
     let secrets: RemoteSecrets
+
+    init(secrets: RemoteSecrets) { self.secrets = secrets }
 
     /// Creates credentials from a user name and a password.
     public init(user: String, password: String) {

@@ -44,7 +44,7 @@ extension StoreRemotes {
         }
         let moment = RequestMoment(base: remote.url, now: log.now(), nonce: .random(in: 0...(.max)))
         connector.authorize(&request, account, moment)
-        let transport = try await transport(to: remote)
+        let transport = try await transport(to: remote.url)
         let answer: Result<RemoteResponse, any Error>
         do {
             answer = .success(try await transport.send(request))

@@ -133,6 +133,18 @@ import Testing
         let one = try store.file("one", "only\n".utf8)
         try store.checkFails(
             "login", "home", "--token-file", one, code: "usage", exit: 64, says: "1 line")
+        chmod(one, 0o600)
+        let approval = ["login", "home", "--oauth", "--provider", "twitter", "--consumer-file"]
+        let short = try store.run(approval + [one, "--json"])
+        #expect(short.exit == 64 && short.stderr.contains("1 line"))
+        let consumer = try store.file("consumer", "key\nsecret\n".utf8)
+        chmod(consumer, 0o600)
+        let open = try store.run(
+            approval + [consumer, "--oauth-url", "http://example.org/oauth", "--json"])
+        #expect(open.exit == 64 && open.stderr.contains("unencrypted"))
+        for missing in [["--oauth"], ["--consumer-file", one], ["--oauth-url", "https://a.org"]] {
+            #expect(try store.run(["login", "home"] + missing).exit == 64)
+        }
     }
 
     @Test func refusedLoginsNameTheirSourceAndGiveAHint() throws {

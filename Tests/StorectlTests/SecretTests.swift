@@ -68,6 +68,48 @@ import Testing
         try check(store, runs, secrets)
     }
 
+    /// A login that the user approves in a browser; with API v1, the service shows a PIN.
+    @Test(arguments: ["", "/v1"]) func approvedLoginsStayInTheirFile(path: String) throws {
+        let remote = try ShelbyProcess()
+        let store = try Storectl.empty()
+        try store.succeed("remote", "add", "home", "shelby", remote.url + path)
+        let consumer = try ["consumerKey", "consumerSecret"].map {
+            try #require(remote.document[$0]?.text)
+        }
+        let file = try store.file("consumer", "\(consumer.joined(separator: "\n"))\n".utf8)
+        let login = [
+            "login", "home", "--oauth", "--provider", "twitter", "--consumer-file", file,
+            "--oauth-url", remote.url + "/oauth",
+        ]
+        chmod(file, 0o644)
+        let refused = try store.run(login + ["--json"])
+        #expect(refused.exit == 5)
+        #expect(try refused.document["error"]?["code"]?.text == "accessDenied")
+        chmod(file, 0o600)
+        let pipe = Pipe()
+        let process = try store.start(login, through: pipe)
+        try eventuallyBlocking("the address of the page") {
+            try process.stderrSoFar.contains("\n") || !process.isRunning
+        }
+        let words = try process.stderrSoFar.split(whereSeparator: \.isWhitespace)
+        let page = try #require(words.first { $0.hasPrefix(remote.url) })
+        let body = try LocalSocket.get(String(page.dropFirst(remote.url.count)), port: remote.port)
+        let reply = try #require(
+            String(decoding: body, as: UTF8.self).split(whereSeparator: \.isWhitespace).last)
+        try pipe.fileHandleForWriting.write(contentsOf: Data("\(reply)\n".utf8))
+        var runs = [try process.wait()]
+        #expect(runs[0].exit == 0, "\(runs[0].stderr)")
+        #expect(runs[0].stdout.hasPrefix("logged in to home as "))
+        runs.append(try store.run("sync", "home"))
+        #expect(runs[1].exit == 0)
+        runs += try reportRuns(store)
+        let verifier = try #require(reply.split(separator: "=").last)
+        try check(
+            store, runs, [consumer[1], String(verifier), "request-secret-", "access-secret-"])
+        let held = try String(contentsOfFile: store.store + "/logins/home.json", encoding: .utf8)
+        #expect(held.contains("access-secret-") && !held.contains("request-"))
+    }
+
     @Test(arguments: ["\n", "\u{0}", " ", "é", "\u{1B}[31m", "\r\nHost: evil"])
     func invalidTokensAreNotRepeatedInOutput(between: String) throws {
         let store = try Storectl.empty()

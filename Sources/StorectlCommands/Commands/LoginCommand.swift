@@ -19,12 +19,20 @@ struct LoginCommand: AsyncParsableCommand {
             contains the token of a linked service (shelby, API v1), and --add links the service \
             to the account that this device is logged in to.
 
+            With --oauth (shelby), the command prints the address of a page on which you sign in \
+            with the service and approve the login, and then asks for the address to which the \
+            browser was redirected, or for the PIN on the page. The answer is read from the \
+            terminal without echo, or from one line of stdin. The consumer file contains the key \
+            and the secret under which this program is registered at the server, on separate \
+            lines, and must be readable only by you (mode 0600).
+
             EXAMPLE:
               storectl login home --token-file token
               storectl login home --user ada@example.org
               storectl login home --user ada@example.org --password-file password --json
               storectl login birds --user ada@example.org --sign-up
               storectl login home --provider twitter --uid 101 --token-file twitter-token
+              storectl login home --oauth --provider twitter --consumer-file consumer
             """)
 
     @Argument(help: ArgumentHelp("The remote's name.", valueName: "name"))
@@ -52,6 +60,21 @@ struct LoginCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("The service's id for you.", valueName: "id"))
     var uid: String?
 
+    @Flag(help: "Approve the login in a browser (OAuth 1.0a).")
+    var oauth = false
+
+    @Option(
+        help: ArgumentHelp(
+            "The file that contains the consumer key and its secret.", valueName: "path"),
+        completion: .file())
+    var consumerFile: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "The address of the OAuth server (default: Shelby's, or the service's for API v1).",
+            valueName: "url"))
+    var oauthUrl: String?
+
     @Flag(help: "Link the service to the account instead of logging in.")
     var add = false
 
@@ -61,14 +84,29 @@ struct LoginCommand: AsyncParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func validate() throws {
+        if add, provider == nil { throw ValidationError("--add requires --provider") }
+        if oauth { return try validateOAuth() }
+        guard consumerFile == nil, oauthUrl == nil else {
+            throw ValidationError("--consumer-file and --oauth-url require --oauth")
+        }
         if tokenFile != nil, user != nil || passwordFile != nil || signUp {
             throw ValidationError(
                 "--token-file cannot be combined with --user, --password-file or --sign-up")
         }
         guard (provider == nil) == (uid == nil), provider == nil || tokenFile != nil else {
-            throw ValidationError("--provider requires --uid and --token-file")
+            throw ValidationError("--provider requires --uid and --token-file, or --oauth")
         }
-        if add, provider == nil { throw ValidationError("--add requires --provider") }
+    }
+
+    private func validateOAuth() throws {
+        guard provider != nil, consumerFile != nil else {
+            throw ValidationError("--oauth requires --provider and --consumer-file")
+        }
+        guard user == nil, passwordFile == nil, tokenFile == nil, uid == nil, !signUp else {
+            throw ValidationError(
+                "--oauth cannot be combined with --user, --password-file, --token-file, --uid or"
+                    + " --sign-up")
+        }
     }
 
     func run() async throws {
@@ -77,7 +115,7 @@ struct LoginCommand: AsyncParsableCommand {
         let remotes = StoreRemotes(store)
         // Do not ask for a password for a remote that does not exist or needs no login.
         try check(remotes)
-        let credentials = try credentials()
+        let credentials = try await approvedCredentials(remotes) ?? credentials()
         let account = try await logIn(remotes, credentials)
         let nickname = try nickname(of: account, store, remotes)
         let document: JSON = [
@@ -117,13 +155,29 @@ struct LoginCommand: AsyncParsableCommand {
         }
     }
 
-    private func check(_ remotes: StoreRemotes) throws { try remotes.checkLogin(at: name) }
+    private func check(_ remotes: StoreRemotes) throws {
+        try remotes.checkLogin(at: name, isLink: add)
+    }
+
+    /// Lets the user approve the login in a browser; returns nil without `--oauth`.
+    private func approvedCredentials(_ remotes: StoreRemotes) async throws -> RemoteCredentials? {
+        guard oauth, let provider, let consumerFile else { return nil }
+        let lines = try lines(
+            of: consumerFile, "consumer file", [2], "two", isPrivate: true,
+            hint: "write the consumer key and its secret on separate lines")
+        return try await remotes.authorize(
+            name, service: provider, consumerKey: lines[0], consumerSecret: lines[1], url: oauthUrl
+        ) { page in
+            StandardOutput.diagnose("Approve the login on this page: \(page)")
+            return try SecretInput.secret("address after the approval, or PIN")
+        }
+    }
 
     private func credentials() throws -> RemoteCredentials {
         if let tokenFile {
             if let provider, let uid {
                 let lines = try lines(
-                    of: tokenFile, [1, 2], "one or two",
+                    of: tokenFile, "token file", [1, 2], "one or two",
                     hint: "write the token of \(provider) and, if there is one, its secret on"
                         + " separate lines")
                 return RemoteCredentials(
@@ -131,7 +185,7 @@ struct LoginCommand: AsyncParsableCommand {
                     secret: lines.count > 1 ? lines[1] : nil)
             }
             let lines = try lines(
-                of: tokenFile, [2, 4], "two or four",
+                of: tokenFile, "token file", [2, 4], "two or four",
                 hint: "write the token and its secret on separate lines, then the consumer key"
                     + " and its secret if the system needs them")
             return RemoteCredentials(
@@ -146,15 +200,16 @@ struct LoginCommand: AsyncParsableCommand {
         return RemoteCredentials(user: user, password: try password(of: user))
     }
 
-    /// Returns the lines of a token file, whose number must be one of `counts`.
+    /// Returns the lines of a file with secrets, whose number must be one of `counts`.
     private func lines(
-        of file: String, _ counts: [Int], _ expected: String, hint: String
+        of file: String, _ what: String, _ counts: [Int], _ expected: String,
+        isPrivate: Bool = false, hint: String
     ) throws -> [String] {
-        let lines = try SecretInput.lines(ofFile: file, "the token file")
+        let lines = try SecretInput.lines(ofFile: file, "the \(what)", isPrivate: isPrivate)
         guard counts.contains(lines.count), !lines.contains(where: \.isEmpty) else {
             throw CommandError(
                 .usage,
-                "the token file \(file) contains \(Figures.count(lines.count, "line")), not"
+                "the \(what) \(file) contains \(Figures.count(lines.count, "line")), not"
                     + " \(expected)",
                 hint: hint)
         }

@@ -13,8 +13,12 @@ enum SecretInput {
 
     /// Returns the lines of a file, without blank lines at the end.
     ///
-    /// - Parameter what: The name that errors use for the file, such as `the password file`.
-    static func lines(ofFile path: String, _ what: String) throws -> [String] {
+    /// - Parameters:
+    ///   - what: The name that errors use for the file, such as `the password file`.
+    ///   - isPrivate: Whether to refuse a file to which other users of this machine have access.
+    static func lines(
+        ofFile path: String, _ what: String, isPrivate: Bool = false
+    ) throws -> [String] {
         let file = open(path, O_RDONLY | O_CLOEXEC)
         guard file >= 0 else {
             throw CommandError(
@@ -23,6 +27,7 @@ enum SecretInput {
                 hint: "check the path and its permissions")
         }
         defer { _ = close(file) }
+        if isPrivate { try checkIsPrivate(file, path, what) }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: bytesMax + 1)
         while bytes.count <= bytesMax {
@@ -46,6 +51,14 @@ enum SecretInput {
         }
         while lines.last?.isEmpty == true { lines.removeLast() }
         return lines
+    }
+
+    private static func checkIsPrivate(_ file: Int32, _ path: String, _ what: String) throws {
+        var status = stat()
+        guard fstat(file, &status) == 0, status.st_mode & 0o077 != 0 else { return }
+        throw CommandError(
+            .accessDenied, "other users have access to \(what) \(path)",
+            hint: "make it private: chmod 600 \(path)")
     }
 
     /// Returns the only line of a password file, including any spaces in it.

@@ -75,11 +75,14 @@ struct Storectl {
     }
 
     /// Starts the program without waiting for its end.
+    ///
+    /// - Parameter pipe: The program's stdin; nil if `input` is its whole input.
     func start(
-        _ arguments: [String], input: Data = Data(), environment: [String: String] = [:]
+        _ arguments: [String], input: Data = Data(), through pipe: Pipe? = nil,
+        environment: [String: String] = [:]
     ) throws -> RunningStorectl {
         try RunningStorectl(
-            arguments, input: input,
+            arguments, input: input, through: pipe,
             environment: ["TAPEDECK_STORE": store].merging(environment) { $1 }, directory)
     }
 
@@ -133,8 +136,8 @@ final class RunningStorectl {
     private let error: URL
 
     init(
-        _ arguments: [String], input: Data, environment: [String: String],
-        _ directory: TemporaryDirectory
+        _ arguments: [String], input: Data, through pipe: Pipe? = nil,
+        environment: [String: String], _ directory: TemporaryDirectory
     ) throws {
         self.arguments = arguments
         let folder = URL(fileURLWithPath: directory.path)
@@ -153,7 +156,7 @@ final class RunningStorectl {
             "PATH": "/usr/bin:/bin", "HOME": directory.path, "TZ": "UTC",
             "TMPDIR": directory.path,
         ].merging(environment) { $1 }
-        process.standardInput = try FileHandle(forReadingFrom: inputFile)
+        process.standardInput = try pipe ?? FileHandle(forReadingFrom: inputFile)
         process.standardOutput = try FileHandle(forWritingTo: out)
         process.standardError = try FileHandle(forWritingTo: error)
         try process.run()
