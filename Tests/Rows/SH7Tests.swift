@@ -33,6 +33,15 @@ import Testing
         #expect(try await watched() == [true, true])
     }
 
+    @Test func aVideoWatchedElsewhereIsNotUnwatched() async throws {
+        let shared = BroadcastReceived.with {
+            ($0.broadcast, $0.video, $0.watched) = ("b1", "vimeo:1", true)
+        }
+        try await stage.store.append([shared])
+        let state = try await stage.ask { queries, _ in try queries.playback(of: "vimeo:1").state }
+        #expect(state == .watched)
+    }
+
     @Test func marksAreSetAndCleared() async throws {
         try await mark("vimeo:1")
         try await mark("https://vimeo.com/2")

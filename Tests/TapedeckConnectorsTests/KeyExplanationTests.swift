@@ -17,7 +17,7 @@ import Testing
         for _ in 0..<count {
             let (origin, second) = (UInt64(number(3) + 1), Double(number(200)))
             let video = "youtube:v\(number(3))"
-            switch number(11) {
+            switch number(12) {
             case 0: try script.comment("c", on: video, at: second, origin: origin)
             case 1: try script.toggle(number(2) == 0, video, at: second, origin: origin)
             case 2:
@@ -67,6 +67,10 @@ import Testing
                 var proposal = try ProposedEvent(read)
                 proposal.tags = [try Tag("feed", "f\(number(3))")]
                 script.add(proposal, at: second, origin: origin)
+            case 10:
+                try script.add(
+                    "VisitStarted", #"{"account":"u\#(number(2))","system":"shelby"}"#, at: second,
+                    origin: origin)
             default: try script.whale(&random)
             }
         }

@@ -331,7 +331,7 @@ struct RefusedPayload: CustomTestStringConvertible {
             json: #"{"video":"youtube:a","viewing":"v","position":1,"durationSeconds":2}"#,
             message: "PlaybackProgressed has no field position",
             hint: "did you mean positionSeconds? The valid fields are video, viewing,"
-                + " positionSeconds, durationSeconds"),
+                + " positionSeconds, durationSeconds, playedSeconds"),
         UnknownField(
             type: "CommentPosted", json: #"{"nothingLikeIt":null,"video":"youtube:a","text":"t"}"#,
             message: "CommentPosted has no field nothingLikeIt",

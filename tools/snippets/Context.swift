@@ -27,9 +27,11 @@ let tick: PlaybackProgressed = given()
 let toggled: WatchLaterToggled = given()
 let event: WatchLaterToggled = given()
 nonisolated(unsafe) let reader: Views = given()
+nonisolated(unsafe) let queries: VideoQueries<Views> = given()
 
 func send(_ event: EventSubscription.Element) async throws {}
 func show(_ path: String) {}
+func get(_ url: String) async throws -> (status: Int, body: [UInt8]) { given() }
 func download(_ url: String) async throws -> [UInt8] { given() }
 
 struct User { var imageUrl: String }

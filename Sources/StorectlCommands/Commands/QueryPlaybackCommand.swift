@@ -21,7 +21,9 @@ struct QueryPlaybackCommand: ParsableCommand {
     func run() throws {
         for video in videos { _ = try VideoKey(video) }
         let projections = VideoProjections.standard
-        let wanted: [any Projection] = [projections.playback, projections.statistics]
+        let wanted: [any Projection] = [
+            projections.playback, projections.statistics, projections.videos,
+        ]
         let found = try options.query(projections, wanted) {
             videos.isEmpty
                 ? try $0.inProgress(limit: page.limit, cursor: page.cursor)

@@ -4,10 +4,10 @@ public import TapedeckProjections
 /// Adds people to the user's address book, renames them, or removes them.
 ///
 /// ```swift
-/// let book = people.map { person in
-///     ContactNoted.with { ($0.address, $0.name) = (person.address, person.name) }
+/// let grace = ContactNoted.with {
+///     ($0.address, $0.name) = ("grace@example.org", "Grace Hopper")
 /// }
-/// let note = try NoteContacts(book)
+/// let note = try NoteContacts([grace])
 /// try await store.decide { try note.decide(VideoQueries($0)) }
 /// ```
 public struct NoteContacts: Sendable {

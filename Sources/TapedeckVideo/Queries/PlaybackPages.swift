@@ -7,7 +7,8 @@ public enum PlaybackState: String, Codable, Hashable, Sendable {
     case unwatched
     /// The video was started but not finished.
     case inProgress
-    /// The video was watched, but there is no position at which to resume.
+    /// The user or a remote reported the video as watched, but there is no position at which to
+    /// resume.
     case watched
     /// The video was played to the end.
     case finished
@@ -80,9 +81,15 @@ extension VideoQueries {
     /// - Parameter video: the video's key, or any of its URLs.
     public func playback(of video: String) throws -> PlaybackEntry {
         let key = try VideoKey(video)
-        return PlaybackEntry(
+        var entry = PlaybackEntry(
             key.text, try reader.state(of: projections.playback, key: key.tag),
             watchedSeconds: try watchedSeconds(of: key.tag))
+        if entry.state == .unwatched,
+            try reader.state(of: projections.videos, key: key.tag)?.isWatched ?? false
+        {
+            entry.state = .watched
+        }
+        return entry
     }
 
     /// Returns the playback states of the given videos, in the same order.
