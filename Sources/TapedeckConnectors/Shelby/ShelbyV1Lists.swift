@@ -62,7 +62,10 @@ enum ShelbyV1Lists {
             guard let element, let frame = try ShelbyV1Frame(element) else { return }
             frame.refused.forEach { result.refuse($0) }
             let entry = try row.shelbyID("id")
-            context.propose(frame.broadcast(for: nil), at: path, in: &result)
+            // Only the entries of the stream were shared with the user.
+            if list == VideoGroup.stream {
+                context.propose(frame.broadcast(for: nil), at: path, in: &result)
+            }
             context.propose(frame.listing(as: entry, on: list), at: path, in: &result)
             if isEntry, let roll = frame.roll {
                 context.propose(frame.listing(on: VideoGroup.roll(roll)), at: path, in: &result)

@@ -212,6 +212,12 @@ struct ShelbyV1DocumentTests {
             #"{"status":200,"result":{"id":"\#(ShelbyV1DocumentTests.id)","frames":[\#(frame)]}}"#
         #expect(
             try lists(roll.read(Array(frames.utf8))) == ["roll/\(ShelbyV1DocumentTests.id)"])
+        // A roll or a channel's dashboard was not shared with the user.
+        for result in try [
+            roll.read(Array(frames.utf8)), dashboard.read(entries, list: "dashboard/c1"),
+        ] {
+            #expect(!result.proposals.contains { $0.type == BroadcastReceived.eventType })
+        }
         let refused = try roll.read(Array(#"{"status":403,"message":"not yours"}"#.utf8)).refused
         #expect(refused.map(\.code) == [.remoteError])
         #expect(refused.first?.message.contains("not yours") == true)
