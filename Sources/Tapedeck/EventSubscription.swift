@@ -103,10 +103,10 @@ extension TapedeckStore {
     /// The filter may differ from the one used before. Events that did not match an earlier filter
     /// were skipped and are not delivered later.
     ///
-    /// The cost is a look-up for each origin, and a new file if the name is new. Far from the end
-    /// of the log, delivery costs a look-up per matching event; near the end, it costs a read of
-    /// the new events. Throws `StoreError`: `.busy` (the subscription is already open), `.usage`
-    /// (the name is invalid), `.damaged` (the subscription's file is damaged), `.readOnly`,
+    /// The cost is one lookup per origin, plus a new file if the name is new. Far from the end of
+    /// the log, delivery costs a lookup per matching event; near the end, it costs a read of the
+    /// new events. Throws `StoreError`: `.busy` (the subscription is already open), `.usage` (the
+    /// name is invalid), `.damaged` (the subscription's file is damaged), `.readOnly`,
     /// `.closed`, `.diskFull`.
     public func subscribe(
         named name: String, from start: SubscriptionStart = .beginning, types: [EventType] = [],

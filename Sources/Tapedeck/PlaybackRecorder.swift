@@ -90,7 +90,8 @@ public actor PlaybackRecorder {
         return recorder
     }
 
-    /// Records the report that an earlier process held back, and the run that it interrupted.
+    /// Records the report that an earlier process held back, and the run that was cut short when
+    /// that process ended.
     private func recordLeft(_ event: ProposedEvent) async throws(StoreError) {
         let events = try StoreError.wrapping {
             guard reportsWatched else { return [event] }

@@ -52,8 +52,8 @@ extension TapedeckStore {
         }
     }
 
-    /// Reads any views, runs `decision`, and records the returned events only if the data that
-    /// `decision` read has not changed.
+    /// Runs `decision`, which may read any views, and records the events it returns only if the
+    /// data it read has not changed.
     ///
     /// This method works like `decide(_:key:attemptsMax:_:)`, but for decisions that depend on
     /// several keys or projections. The store tracks what `decision` reads. Reading a state or an

@@ -171,7 +171,7 @@ public final class TapedeckStore: Sendable {
 
     /// Reads projections as of a point in the log; see `ProjectionRunner.read(_:asOf:)`.
     ///
-    /// Reading a key costs a look-up for each of its events; reading a long list costs a rebuild of
+    /// Reading a key costs a lookup for each of its events; reading a long list costs a rebuild of
     /// its projection. Throws the same errors as `query`.
     public func query<R: Sendable>(
         _ names: [String]? = nil, asOf point: HistoryPoint,

@@ -23,7 +23,7 @@ package final class Environment: Sendable {
         package var isUnsynced: Bool
         /// Whether pages are read from disk one at a time, without read-ahead.
         ///
-        /// Read-ahead can fetch megabytes that a look-up does not need. To read most of a file that
+        /// Read-ahead can fetch megabytes that a lookup does not need. To read most of a file that
         /// was opened with this option, use `ReadTransaction.readingAhead`.
         package var isReadInPlaces: Bool
         package var isReadOnly: Bool

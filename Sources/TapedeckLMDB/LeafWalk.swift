@@ -4,7 +4,7 @@ internal import Foundation
 /// # Walking leaf pages
 ///
 /// A cursor costs a call and a few checks per entry. If leaf pages are parsed directly, reading a
-/// table with integer keys in order needs only one look-up per page. The page layout is part of
+/// table with integer keys in order needs only one lookup per page. The page layout is part of
 /// LMDB's data format (version 1, since 2011), and is checked here before it is used.
 ///
 /// Page: number (8 bytes), padding (2), flags (2), lower (2), upper (2), then the offsets of the

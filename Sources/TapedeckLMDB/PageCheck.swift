@@ -105,8 +105,8 @@ package enum PageCheck {
 
     /// Compares the meta pages, and returns a description of the problem, or nil if there is none.
     ///
-    /// Consecutive commits write the two pages in turn; even commits write the first one. Any other
-    /// combination means that one page is damaged, and LMDB would silently fall back to the
+    /// Commits alternate between the two pages; even-numbered commits write the first one. Any
+    /// other combination means that one page is damaged, and LMDB would silently fall back to the
     /// previous commit.
     private static func compare(_ first: PageFile.Meta, _ second: PageFile.Meta) -> String? {
         if first.pageSizeBytes != second.pageSizeBytes {

@@ -60,7 +60,7 @@ extension EventLog {
     /// returns false.
     ///
     /// If there are few records or the filter is empty, the cost is a read of each record.
-    /// Otherwise the cost is an index look-up, and a read of each record that has the first tag or,
+    /// Otherwise the cost is an index lookup, and a read of each record that has the first tag or,
     /// if the filter has no tags, one of the types.
     ///
     /// - Parameter types: All types of this log, indexed by number.

@@ -458,7 +458,7 @@ final class AppendQueue: @unchecked Sendable {
         return true
     }
 
-    /// The position up to which the index is known to reach, which saves a look-up per commit.
+    /// The position up to which the index is known to reach, which saves a lookup per commit.
     var indexedHint: UInt64 {
         get {
             condition.lock()

@@ -6,7 +6,7 @@ package import TapedeckLMDB
 /// If a log file is restored to an earlier state in place and then continues, it has different
 /// events at positions that were used before. The log's length does not reveal the difference. Data
 /// derived from a log is therefore stored with two values to compare with the log: the checksum of
-/// the last record, which takes one look-up to compare, and a mark of everything up to that record,
+/// the last record, which takes one lookup to compare, and a mark of everything up to that record,
 /// which is compared only when the store is opened.
 
 /// A digest of a log's contents up to a position.
@@ -51,7 +51,7 @@ extension EventLog {
     /// The maximum number of records to read backward when searching for the last events of origins
     /// before a position.
     ///
-    /// Origins that are not found this way need a look-up.
+    /// Origins that are not found this way need a lookup.
     private static let recordsWalkedMax = 1_024
 
     /// Returns the last position, the checksum of the record there, and the number of the last
@@ -86,7 +86,7 @@ extension EventLog {
 
     /// Returns the mark of this history up to a position and an override change.
     ///
-    /// The cost is a look-up per origin, and more look-ups for origins with events after the
+    /// The cost is a lookup per origin, and more lookups for origins with events after the
     /// position.
     package func historyMark(
         through position: UInt64, change: UInt64, _ transaction: borrowing some Readable & ~Copyable

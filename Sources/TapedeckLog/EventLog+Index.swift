@@ -68,7 +68,7 @@ extension EventLog {
     /// Drops the index, rebuilds it from the records, and returns when it is done.
     ///
     /// Use this to repair a damaged index; recorded events are not touched. The rebuild runs
-    /// concurrently with appends, and look-ups read the log in the meantime. If the rebuild is
+    /// concurrently with appends, and lookups read the log in the meantime. If the rebuild is
     /// interrupted, the index covers only part of the log.
     ///
     /// Throws `LogError`: `.readOnly`, `.diskFull`, `.closed`, and `.damaged` with the position of

@@ -294,7 +294,7 @@ extension EventLog {
 
     /// Returns whether a sighting of a remote entity is recorded up to a position.
     ///
-    /// The cost is one look-up.
+    /// The cost is one lookup.
     @available(*, noasync)
     package func isSeen(_ entity: Digest16, through position: LogPosition) throws(LogError) -> Bool
     {

@@ -180,7 +180,7 @@ struct Reissue: Hashable {
 
     /// Returns the origins with reissued events; usually none.
     ///
-    /// The cost is a look-up per origin.
+    /// The cost is a lookup per origin.
     static func origins(
         _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
     ) throws -> Set<OriginID> {

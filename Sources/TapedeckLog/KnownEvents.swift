@@ -33,7 +33,7 @@ struct KnownEvents {
             throw LogError(
                 .fork,
                 "the events compacted up to \(stub.id) are recorded here with different content",
-                hint: "a store was copied, and both copies recorded events under one origin",
+                hint: "a store was copied, and both copies recorded events under the same origin",
                 position: try log.position(
                     of: EventID(origin: stub.origin, sequence: stub.sequences.lowerBound),
                     in: state,
@@ -77,7 +77,7 @@ struct KnownEvents {
         guard scratch.withUnsafeBytes({ $0.holdsSame(as: canonical) }) else {
             throw LogError(
                 .fork, "event \(id) is recorded here with different content",
-                hint: "a store was copied, and both copies recorded events under one origin",
+                hint: "a store was copied, and both copies recorded events under the same origin",
                 position: LogPosition(rawValue: record.position))
         }
     }
@@ -119,7 +119,7 @@ extension LogError {
             .fork,
             "the events compacted up to \(stub.id) are from a history that differs from the one"
                 + " recorded here",
-            hint: "a store was copied, and both copies recorded events under one origin",
+            hint: "a store was copied, and both copies recorded events under the same origin",
             position: position.map { LogPosition(rawValue: $0) })
     }
 }

@@ -116,7 +116,7 @@ struct OriginRow {
 ///
 /// An origin's events are in the order of their sequences. A *dense* segment has consecutive
 /// positions, so the position of a sequence is a subtraction. A *sparse* segment has events of
-/// other origins in between; it spans at most `spreadMax` positions, which a look-up scans.
+/// other origins in between; it spans at most `spreadMax` positions, which a lookup scans.
 struct Segment: Equatable {
     static let spreadMax: UInt64 = 256
 

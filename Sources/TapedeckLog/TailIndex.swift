@@ -4,7 +4,7 @@ internal import TapedeckLMDB
 
 /// An in-memory index of the events that are not in the index tables yet.
 ///
-/// The index is built from the log when a term is first looked up, and later look-ups extend it.
+/// The index is built from the log when a term is first looked up, and later lookups extend it.
 /// Appends do not update it, so it does not matter which process recorded an event.
 final class TailIndex: @unchecked Sendable {
     // All guarded by `lock`.
@@ -18,7 +18,7 @@ final class TailIndex: @unchecked Sendable {
     private var entries: [(offset: UInt32, previous: UInt32)] = []
     private let lock = NSLock()
 
-    /// Discards the index; later look-ups read the log again.
+    /// Discards the index; later lookups read the log again.
     func forget() {
         lock.lock()
         defer { lock.unlock() }

@@ -299,7 +299,7 @@ private struct EventScan {
         guard found != position else { return }
         verification.report.add(
             .identity, position: position, key: id.description,
-            found.map { "a look-up of its id finds position \($0)" }
-                ?? "a look-up of its id finds nothing")
+            found.map { "a lookup of its id finds position \($0)" }
+                ?? "a lookup of its id finds nothing")
     }
 }

@@ -203,7 +203,7 @@ extension Verification {
             for (expected, found) in wrong {
                 report.add(
                     .index,
-                    "after position \(after), a look-up of a term finds \(found) events instead of"
+                    "after position \(after), a lookup of a term finds \(found) events instead of"
                         + " \(expected)")
             }
         }

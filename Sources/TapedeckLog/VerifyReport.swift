@@ -16,9 +16,9 @@ public struct VerifyReport: Codable, Hashable, Sendable {
             case chain
             /// The metadata of an origin.
             case origin
-            /// The look-up of an event by its id.
+            /// The lookup of an event by its id.
             case identity
-            /// The look-up of events by type, tag or remote entity.
+            /// The lookup of events by type, tag or remote entity.
             case index
             /// A server's receipt for an event.
             case receipt

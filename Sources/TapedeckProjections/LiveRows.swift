@@ -358,7 +358,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         case .merged:
             for list in query.lists.indices {
                 let key = place.map { self.key(behind: $0, in: list) }
-                // Rows of later lists with an equal key come after this position.
+                // In later lists, a row with the same key comes after this position.
                 if let place, let key, list > Int(place.last ?? 0),
                     let equal = try query.lists[list].row(at: key, views)
                 {

@@ -52,13 +52,14 @@ package final class Rebuild: @unchecked Sendable {
         package var spilled = (entries: 0, rows: 0)
     }
 
-    /// The number of partitions that may wait to be written; with many workers, more may wait.
+    /// The default number of partitions that may wait to be written; it is raised if there are many
+    /// workers.
     ///
     /// Other workers can therefore continue while one worker folds a large key.
     static let partitionsWaiting = 16
     /// The approximate number of partition parts that fit into the buffer of unwritten output.
     static let partsWaiting = 8
-    /// The maximum number of in-key checkpoints per key; only the latest are kept.
+    /// The maximum number of checkpoints within the events of one key; only the latest are kept.
     static let checkpointsPerKeyMax = 4
 
     private let log: EventLog

@@ -83,8 +83,8 @@ final class OrderedHandover<Value>: @unchecked Sendable {
     private let bytesMax: Int
     private let condition = NSCondition()
 
-    /// - Parameter bytesMax: The number of waiting bytes above which only the piece that the
-    ///   consumer needs next may proceed.
+    /// - Parameter bytesMax: The maximum number of buffered bytes; above it, only the piece
+    ///   that the consumer needs next may proceed.
     init(_ range: Range<Int>, window: Int, bytesMax: Int = .max) {
         self.bytesMax = bytesMax
         next = range.lowerBound

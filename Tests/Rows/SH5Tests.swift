@@ -70,7 +70,7 @@ struct SH5Tests {
 
     /// At Shelby's API of 2012 to 2014, the sharer's text is a message of a conversation.
     @Test func aSharersTextIsNotNewsOfItsOwn() async throws {
-        let share = BroadcastReceived.with {
+        let shared = BroadcastReceived.with {
             ($0.broadcast, $0.video, $0.message) = ("b1", "youtube:fresh", "shelby:1")
         }
         func comment(_ id: Int) -> CommentObserved {
@@ -78,11 +78,21 @@ struct SH5Tests {
                 ($0.comment, $0.video, $0.text) = ("shelby:\(id)", "youtube:fresh", "text \(id)")
             }
         }
-        try await store.append([share])
+        try await store.append([shared])
         try await store.append([comment(1)])
         #expect(try await news(since: .start).text == "1 new video")
         try await store.append([comment(2)])
         #expect(try await news(since: .start).text == "1 new video & 1 new comment")
+        // The text of a share that is not among the newest does not count either.
+        let mark = store.log.head
+        try await store.append([
+            BroadcastReceived.with {
+                ($0.broadcast, $0.video, $0.message) = ("b0", "youtube:fresh", "shelby:3")
+            }
+        ])
+        try await store.append([comment(3)])
+        try await share("b9", "known", at: 90)
+        #expect(try await news(since: mark, newest: 1).text == "1 new video")
     }
 
     @Test func hiddenVideosAreNotNews() async throws {

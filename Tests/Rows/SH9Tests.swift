@@ -238,7 +238,7 @@ import Testing
         let book = [contact("ada@example.org", "Ada"), contact("bob@example.org")]
         #expect(try await note(book[0], book[1]) == 2)
         #expect(try await note(book[0], book[1]) == 0)
-        // The last entry of an address is used.
+        // If an address occurs more than once, its last entry is used.
         #expect(try await note(contact("bob@example.org", "Bob"), book[0], book[1]) == 0)
         #expect(try await note(contact("Ada@example.org", " Ada "), book[1]) == 1)
         #expect(try await note(removal("carl@example.org")) == 0)

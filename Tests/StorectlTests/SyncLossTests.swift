@@ -106,7 +106,7 @@ import Testing
 
     /// The first action of a store after its log is restored in place.
     enum First: CaseIterable, Sendable {
-        /// The store receives from the server its own events that it no longer has.
+        /// The store receives back from the server those of its own events that it no longer has.
         case syncs
         /// The store appends events with ids that other stores already know.
         case appends

@@ -119,7 +119,8 @@ import Testing
 
     @Test func theSameIDWithDifferentContentIsAFork() throws {
         source.close()
-        // Two copies of a store continue as one origin, which the install mark normally prevents.
+        // Two copies of a store keep recording under the same origin, which the install mark
+        // normally prevents.
         for (name, number) in [("left", 1), ("right", 2)] {
             try FileManager.default.createDirectory(
                 atPath: directory.file(name), withIntermediateDirectories: true)

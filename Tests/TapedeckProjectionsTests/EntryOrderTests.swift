@@ -11,7 +11,7 @@ import Testing
     )
     func entriesAreSortedByHashThenPosition() throws {
         // Use few keys with many entries each, many keys with few entries, and hashes that differ
-        // only in their last bits, so that buckets are mixed and large.
+        // only in their last bits, so that some buckets are large and contain several hashes.
         for (keys, entries) in [(1, 3), (3, 500), (40, 5_000), (4_000, 6_000), (6_000, 6_000)] {
             var random = SeededGenerator(UInt64(keys))
             // Use as many partitions as for a long log.

@@ -11,7 +11,7 @@ import Testing
 private struct ReplayedTable {
     var rows: [[UInt8]: [UInt8]] = [:]
 
-    /// Applies a change and returns the error in it, if any.
+    /// Applies a change and returns what is wrong with it, if anything.
     mutating func apply(_ change: RowChange) -> String? {
         switch change {
         case .inserted(let row):

@@ -94,6 +94,26 @@ import Testing
         #expect(try list(script).first?.title == "Shared")
     }
 
+    /// A pulled event may contain a payload that this program would not record.
+    @Test func durationsOutOfRangeAreIgnored() throws {
+        for seconds in [Double.nan, .infinity, -1, 1e300] {
+            var described = VideoDescribed()
+            (described.video, described.title, described.durationSeconds) = (
+                "youtube:one", "One", seconds
+            )
+            var proposal = try ProposedEvent(
+                sighting: VideoDescribed.with {
+                    ($0.video, $0.title) = ("youtube:one", "One")
+                }, observedAt: nil)
+            proposal.payload = try described.serializedBytes()
+            var script = Script()
+            try script.broadcast("b1", created: 1)
+            script.add(proposal)
+            let video = try #require(try queries(script.events).videos().videos.first)
+            #expect(video.title == "One" && video.durationSeconds == nil)
+        }
+    }
+
     @Test func videoIsWatchedIfTheUserOrABroadcastSaysSo() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 1, watched: false)

@@ -75,7 +75,7 @@ struct DoCheckCommand: AsyncParsableCommand {
                 try VideoQueries($0).playability(
                     .due, at: now, limit: QueryLimits.pageCountMax, cursor: cursor)
             }
-            let checks = try page.videos.map { try VideoKey($0.video) }
+            let checks = page.videos.compactMap { try? VideoKey($0.video) }
                 .map { (video: $0, finding: PlayabilityCheck($0).finding) }
             let found = checks.compactMap { video, finding in
                 finding.map { CheckPlayability(video, $0, now: now) }

@@ -41,7 +41,7 @@ enum BirdTubeRequest {
         post(viewPath, View(video_id: key.id))
     }
 
-    /// Returns the request for the messages of a chat before a time.
+    /// Returns the request for a chat's messages before a given time.
     static func messages(of channel: String, before timestamp: Int64) -> RemoteRequest {
         post(
             messagesPath,

@@ -37,7 +37,7 @@ struct OAuthServer {
     /// The fields that the page for the user needs besides the request token.
     var query: [RemoteRequest.Field] = []
 
-    /// A response with a token is never longer.
+    /// The maximum length of a response that contains a token, in bytes.
     private static let answerBytesMax = 16 << 10
 
     private func url(_ path: Path) -> String { address + path.rawValue }
@@ -93,7 +93,8 @@ struct OAuthServer {
         guard [nil, token.text].contains(value("oauth_token")) else {
             throw SyncFailure(
                 .usage, "the address belongs to another login",
-                hint: "run storectl login NAME again, and use the address of the new approval")
+                hint: "run storectl login NAME again, approve that login, and use the address to"
+                    + " which the browser is then sent")
         }
         guard let verifier = value("oauth_verifier"), !verifier.isEmpty else {
             throw SyncFailure(

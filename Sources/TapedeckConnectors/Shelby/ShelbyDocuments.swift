@@ -98,7 +98,7 @@ extension JSONElement {
         sighting.video = video
         if let value = try filledText(prefix + "title") { sighting.title = value }
         if let value = webURL(prefix + "thumbnail_url") { sighting.thumbnailURL = value }
-        if let value = try filledText(prefix + "description") { sighting.description_p = value }
+        if let value = try? filledText(prefix + "description") { sighting.description_p = value }
         if let value = duration(prefix + "duration") { sighting.durationSeconds = value }
         guard
             sighting.hasTitle || sighting.hasThumbnailURL || sighting.hasDescription_p

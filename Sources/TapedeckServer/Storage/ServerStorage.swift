@@ -5,7 +5,7 @@ package import TapedeckSyncProtocol
 /// The storage for the logs and tokens of a server's spaces: everything that the HTTP layer needs.
 ///
 /// Every implementation guarantees the following, which the conformance suite checks:
-/// 1. Positions are dense from 1 in a space; an entry never moves and never changes.
+/// 1. Positions in a space are dense and start at 1; an entry never moves or changes.
 /// 2. `receivedAt` strictly increases with the position, whatever the clock does.
 /// 3. A push is durable before it is confirmed. Repeating a push at any time returns the same
 ///    positions, times and refusals, and adds nothing.

@@ -3,7 +3,8 @@ internal import TapedeckModel
 
 /// Answers, for the intents of a store, which device may deliver them now; see `Custody`.
 ///
-/// Syncs and the lists of pending intents ask the same book and therefore show the same waits.
+/// Syncs and the lists of pending intents consult the same book, so they agree on what is waiting
+/// and why.
 package struct CustodyBook {
     private let log: EventLog
     private let clock: SteadyClock
@@ -76,8 +77,8 @@ package struct CustodyBook {
         }
     }
 
-    /// Returns how much of a settling time remains, in milliseconds: during this time, a request
-    /// that was sent may still take effect.
+    /// Returns the remaining settling time, in milliseconds, during which a request that was
+    /// already sent may still take effect.
     ///
     /// If a clock may have been set since the dispatch, the settling time starts when the dispatch
     /// was first seen here. Other devices' clocks may be wrong; their requests are known to have

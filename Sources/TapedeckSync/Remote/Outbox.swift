@@ -425,7 +425,8 @@ public struct OutboxItem: Hashable, Sendable {
     /// The outcome (refused or unknown) of an intent that ended without success; nil if there is
     /// none.
     public var end: Part? { parts.first { $0.target.isEmpty && $0.isEnd } }
-    /// The outcome that ended the whole intent or, if there is none, the first of its parts.
+    /// The outcome that ended the whole intent or, if there is none, the first outcome that ended
+    /// one of its parts.
     var anyEnd: Part? { end ?? parts.first(where: \.isEnd) }
 
     /// Whether the item has ended: it was confirmed as a whole, or dropped by the user.

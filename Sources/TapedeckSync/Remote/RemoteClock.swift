@@ -3,7 +3,8 @@
 /// A remote refuses requests that are signed with a wrong time. Such a request is sent once more,
 /// with the time from the `Date` header of the refusal; later requests use the corrected time.
 package struct RemoteClock: Sendable {
-    /// The maximum difference at which a refusal has another cause, in milliseconds.
+    /// The largest clock difference, in milliseconds, that is not treated as the cause of a
+    /// refusal.
     private static let tolerance: Int64 = 300_000
 
     /// Whether requests are signed with the time.

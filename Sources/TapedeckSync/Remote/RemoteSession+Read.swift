@@ -265,8 +265,9 @@ extension RemoteSession {
                 walk.page = next
                 walks.append(walk)
             } else if content.next == nil, content.moves, walk.pageCount > 1, walk.hasNews {
-                // Rows may have moved between pages during the reading, so read the feed again
-                // until it contains nothing new. A single page cannot miss a row.
+                // Rows may have moved between pages while the feed was being read, so read it again
+                // until it contains nothing new. A feed with a single page cannot miss a row in
+                // this way.
                 if walk.rounds < Reading.roundsMax {
                     walks.append(walk.again)
                 } else {

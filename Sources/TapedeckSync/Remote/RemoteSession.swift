@@ -399,7 +399,7 @@ package struct RemoteSession {
     }
 
     private mutating func keep(_ account: RemoteAccount, _ sightings: [ProposedEvent]) throws {
-        // Do not overwrite a login that was written meanwhile.
+        // Do not overwrite a login that was written in the meantime.
         if !takeUpLogin() {
             try account.check(against: try connection.account() ?? login.account?.user, at: remote)
             login.account = account

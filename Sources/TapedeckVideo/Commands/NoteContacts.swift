@@ -31,18 +31,20 @@ public struct NoteContacts: Sendable {
 
     /// Returns an event for each entry that changes the address book or the list of recipients.
     ///
-    /// The cost depends on the size of the address book.
+    /// Costs a lookup for each entry; a removal also reads the list of recipients.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
-        var noted: [String: ContactList.State] = [:]
-        for contact in try queries.contacts() where contact.isNoted {
-            noted[EmailAddress.name(of: contact.address)] = contact
-        }
-        let listed = Set(try queries.recipientList().map { EmailAddress.name(of: $0.address) })
-        return contacts.filter { contact in
-            let name = EmailAddress.name(of: contact.address)
-            guard !contact.removed else { return listed.contains(name) }
-            return noted[name].map { ($0.address, $0.name) != (contact.address, contact.name) }
-                ?? true
+        let isRemoving = contacts.contains(where: \.removed)
+        let listed = Set(
+            try isRemoving
+                ? queries.recipientList().map { EmailAddress.name(of: $0.address) } : [])
+        return try contacts.filter { contact in
+            let known = try queries.contact(contact.address)
+            guard !contact.removed else {
+                return known.map { $0.removedAt == nil } ?? false
+                    || listed.contains(EmailAddress.name(of: contact.address))
+            }
+            guard let known, known.isNoted else { return true }
+            return (known.address, known.name) != (contact.address, contact.name)
         }
     }
 }

@@ -14,7 +14,7 @@ public struct ShareText: Hashable, Sendable, Encodable {
     /// The maximum length; nil if the destination has no limit.
     @NullWhenNil public var charactersMax: Int?
 
-    /// The maximum length of a text shared on Twitter, in Unicode scalars.
+    /// The maximum length of text shared on Twitter, in Unicode scalars.
     public static let twitterCharactersMax = 140
     private static let ellipsis = "…"
 

@@ -96,7 +96,7 @@ extension CastObserved: Observation {
     /// The unit is one second, because versions are in seconds.
     public static var versionMilliseconds: Int64 { 1_000 }
 
-    /// Checks the ids and the texts of all cast members.
+    /// Checks the ids and text fields of all cast members.
     public func normalized() throws(ModelError) -> CastObserved {
         try FieldChecks.id(show, "show")
         if hasShowUpdated { try FieldChecks.version(showUpdated, "showUpdated") }

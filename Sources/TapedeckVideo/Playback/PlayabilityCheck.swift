@@ -24,7 +24,7 @@
 /// for videos that other sites may show. The 2012 app asked YouTube's GData API, which no longer
 /// exists.
 public enum PlayabilityCheck: Hashable, Sendable {
-    /// `ProviderRule.standard` knows the finding without a request.
+    /// `ProviderRule.standard` determines the finding; no request is needed.
     case finding(PlayabilityFinding)
     /// The provider knows: request this URL with GET, and pass the answer to
     /// `finding(status:body:)`.

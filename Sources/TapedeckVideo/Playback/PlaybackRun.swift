@@ -13,8 +13,8 @@ package struct PlaybackRun: Sendable {
     /// Adds the player's next report, which begins another run if it belongs to another viewing or
     /// follows a skip.
     ///
-    /// - Returns: The report with the time played, and the last report of the run that has ended;
-    ///   nil if the run continues.
+    /// - Returns: The given report with its time played filled in, and the last report of the run
+    ///   that it ended, or nil if it ended none.
     package mutating func add(
         _ report: PlaybackCoalescing.Report, steadyMilliseconds: UInt64
     ) -> (report: PlaybackCoalescing.Report, ended: PlaybackCoalescing.Report?) {

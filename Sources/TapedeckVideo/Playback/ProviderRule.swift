@@ -50,6 +50,7 @@ public enum ProviderRule: String, Sendable, CaseIterable {
         }
     }
 
-    /// The reason why a video with an id that its provider cannot have given is unplayable.
+    /// The reason recorded for a video that is unplayable because its provider cannot have issued
+    /// its id.
     static let malformed = "malformed-id"
 }

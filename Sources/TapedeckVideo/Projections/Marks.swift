@@ -206,7 +206,7 @@ extension FoldOrder {
         self = bytes.withUnsafeBytes { FoldOrder(decoding: $0) }
     }
 
-    /// The version in the order of an observation.
+    /// The remote version in this order, which must be the order of an observation.
     var observedVersion: UInt64 { item[1..<9].reduce(0) { $0 << 8 | UInt64($1) } }
 
     /// The time in the stamp of an activity, in Unix milliseconds.

@@ -9,8 +9,9 @@ public import TapedeckProjections
 ///   later report. `VideoWatched` reports the same time again, so each quarter uses the larger of
 ///   the two sums of watched time. A `VideoWatched` that names a viewing is not counted, because the
 ///   viewing's reports contain it.
-/// - A **completion** is the first report of a viewing at the end, as defined by `Playback`, or a
-///   complete `VideoWatched`. Each quarter uses the larger of the two numbers of completions.
+/// - A **completion** is the first report in which a viewing has reached the end, as defined by
+///   `Playback`, or a complete `VideoWatched`. Each quarter uses the larger of the two numbers of
+///   completions.
 /// - A **share** is counted once for each destination.
 ///
 /// Quarters of an hour add up to days in every time zone. A quarter without plays, watched time,

@@ -46,8 +46,8 @@ public struct UserList: Projection {
     public struct State: ProjectionState, Equatable {
         /// The merged sightings of the user; its `user` is empty until a remote shows the user.
         var profile = UserObserved()
-        /// The times at which a remote was first seen to show a field's current value instead of an
-        /// earlier one, for fields that were seen to change.
+        /// For each field that was seen to change on a remote, the time at which the current value
+        /// was first seen.
         private(set) var changes: [ProfileChange] = []
         /// The last edit of each field that the user has edited.
         private(set) var edits: [ProfileEdit] = []

@@ -404,7 +404,10 @@ struct VideoAbout: Equatable {
     init(_ sighting: VideoDescribed) {
         if sighting.hasTitle { title = Array(sighting.title.utf8) }
         if sighting.hasThumbnailURL { thumbnail = Array(sighting.thumbnailURL.utf8) }
-        if sighting.hasDurationSeconds {
+        // Another device may have recorded a duration without checking it.
+        if sighting.hasDurationSeconds,
+            (0...FieldLimits.secondsMax).contains(sighting.durationSeconds)
+        {
             durationMilliseconds = Int64((sighting.durationSeconds * 1_000).rounded())
         }
     }

@@ -79,7 +79,8 @@ extension VideoQueries {
                 "the limit must be 1 to \(QueryLimits.newsCountMax) broadcasts, not \(newest)")
         }
         let head = try log.currentHead()
-        var shares = try newShares(since: mark, through: head, in: log)
+        let all = try newShares(since: mark, through: head, in: log)
+        var shares = all.filter { !$0.isRemoved }.map(\.subject)
         if let newest { shares = try cut(shares, to: newest) }
         var videos: Set<VideoKey> = []
         var known: [VideoKey: Bool] = [:]
@@ -103,18 +104,17 @@ extension VideoQueries {
         }
         if rule == .everyShare {
             // The sharer's text is part of the share.
-            let messages = Set(shares.compactMap(\.message))
+            let messages = Set(all.compactMap(\.subject.message))
             for comment in try newComments(since: mark, through: head, in: log)
             where try !messages.contains(comment.id) && isListed(comment.video) { comments += 1 }
         }
         return News(newVideos: videos.count, newComments: comments, head: head)
     }
 
-    /// Returns the broadcasts that were first seen after a position and that the remote still has,
-    /// in log order.
+    /// Returns the broadcasts that were first seen after a position, in log order.
     private func newShares(
         since mark: LogPosition, through head: LogPosition, in log: EventLog
-    ) throws -> [Share] {
+    ) throws -> [NewestSighting<Share>] {
         var places: [String: Int] = [:]
         var shares: [NewestSighting<Share>] = []
         try forEach(BroadcastReceived.self, since: mark, through: head, in: log) { event, payload in
@@ -135,7 +135,7 @@ extension VideoQueries {
                         payload.hasMessage ? payload.message : nil
                     ), fact, isRemoved: payload.removed))
         }
-        return shares.filter { !$0.isRemoved }.map(\.subject)
+        return shares
     }
 
     /// Returns the comments of other users on videos after a position that the remote still shows.

@@ -158,7 +158,7 @@ extension VideoQueries {
     public func checksDue(
         at now: UTCTime, limit: Int = QueryLimits.pageCountDefault
     ) throws -> [VideoKey] {
-        try playability(.due, at: now, limit: limit).videos.map { try VideoKey($0.video) }
+        try playability(.due, at: now, limit: limit).videos.compactMap { try? VideoKey($0.video) }
     }
 
     /// Returns a page of the unchecked videos merged with the planned checks.

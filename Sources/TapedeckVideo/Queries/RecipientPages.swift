@@ -78,6 +78,11 @@ extension VideoQueries {
         ).map { try contact($0) }
     }
 
+    /// Returns the known facts about a contact; nil if there are none.
+    func contact(_ address: String) throws -> ContactList.State? {
+        try reader.state(of: projections.contacts, key: try EmailAddress.tag(address))
+    }
+
     /// Returns the contact in a row.
     func contact(_ row: Row) throws -> ContactList.State {
         try StateReader.read(row.value) { (reader) throws(ModelError) in

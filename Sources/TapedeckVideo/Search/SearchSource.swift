@@ -3,8 +3,7 @@ internal import TapedeckProjections
 
 /// The things of one kind in one index, as read by a search.
 final class SearchSource {
-    /// The number of the source; among things at the same place, things from the source with the
-    /// lowest number come first.
+    /// The source's number; ties are broken in favor of the source with the lowest number.
     let number: UInt8
     let kind: SearchHit.Kind
     /// The index to read from.

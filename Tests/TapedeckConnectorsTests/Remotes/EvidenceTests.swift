@@ -17,7 +17,7 @@ import Testing
         let video = try #require(try rig.untouched().first)
         try devices[0].append(ShelbyV1Rig.liked(video, true))
         try devices[0].sync()
-        // A reading ends where everything older is known.
+        // A sync stops reading a list once everything older is already known.
         rig.world.clock.advance(by: .seconds(86_400))
         for device in devices {
             try device.sync()

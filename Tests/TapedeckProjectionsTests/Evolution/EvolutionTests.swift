@@ -12,7 +12,7 @@ import Testing
     private typealias Second = Tapes<TapeInSeconds>
     private typealias Third = Tapes<TapeWithFormat>
 
-    /// Events from programs of all generations, whichever was upgraded first.
+    /// Events from programs of every generation, upgraded in any order.
     private func history(
         _ random: inout SeededGenerator, upcasted: Bool = false
     ) throws -> [HistoryEvent] {

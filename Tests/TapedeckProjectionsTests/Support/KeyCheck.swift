@@ -19,7 +19,8 @@ struct KeyCheck {
         var rows: [Row] = []
     }
 
-    /// Checks that a key folded alone equals a replay of everything, at each point.
+    /// Checks, at each point, that folding a key alone gives the same result as replaying
+    /// everything.
     ///
     /// - Returns: The projections that had keys.
     @discardableResult

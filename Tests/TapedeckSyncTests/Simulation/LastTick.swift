@@ -29,7 +29,7 @@ struct LastTick: Projection {
         rows.add(table: 0, key: RowKey().text(key.name), value: Array(state.last.utf8))
     }
 
-    /// Removes a tick if it is followed by a tick of the same clock that is not fixed.
+    /// Removes a tick if the same clock has a later tick that is not fixed.
     static func rule(
         isSettled: @escaping @Sendable (EventID, [Receipt]) -> Bool
     ) -> CompactionRule {

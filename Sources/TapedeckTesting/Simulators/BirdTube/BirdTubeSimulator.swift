@@ -24,13 +24,13 @@ public struct BirdTubeSimulator: RemoteSimulator, SimulatorEngine {
     /// The users who have signed in to this server; the simulator never acts on their behalf.
     private var signedIn: Set<Int64> = []
 
-    /// Creates a system with a given world.
+    /// Creates a simulator with the given world.
     public init(world: BirdTubeWorld, seed: UInt64 = 0, adversary: SimulatorAdversary = .none) {
         self.world = world
         core = SimulatorCore(seed: seed, adversary: adversary)
     }
 
-    /// Creates a system with a world generated as of `now`.
+    /// Creates a simulator with a world generated as of `now`.
     public init(seed: UInt64, at now: Int64, adversary: SimulatorAdversary = .none) {
         self.init(world: BirdTubeWorld(seed: seed, at: now), seed: seed, adversary: adversary)
     }

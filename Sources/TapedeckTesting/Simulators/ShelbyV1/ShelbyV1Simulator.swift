@@ -27,13 +27,13 @@ public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
     /// The maximum number of rows in a list.
     static let limitMax = 500
 
-    /// Creates a system with a given world.
+    /// Creates a simulator with the given world.
     public init(world: ShelbyV1World, seed: UInt64 = 0, adversary: SimulatorAdversary = .none) {
         self.world = world
         core = SimulatorCore(seed: seed, adversary: adversary)
     }
 
-    /// Creates a system with a world generated as of `now`, with `count` entries on the account's
+    /// Creates a simulator with a world generated as of `now`, with `count` entries on the account's
     /// dashboard.
     public init(
         seed: UInt64, at now: Int64, entries count: Int = ShelbyV1World.madeEntries,

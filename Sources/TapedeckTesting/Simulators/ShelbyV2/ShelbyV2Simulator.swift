@@ -23,14 +23,14 @@ public struct ShelbyV2Simulator: RemoteSimulator, SimulatorEngine {
     var access: ShelbyV2Access
     var made = 0
 
-    /// Creates a system with a given world.
+    /// Creates a simulator with the given world.
     public init(world: ShelbyV2World, seed: UInt64 = 0, adversary: SimulatorAdversary = .none) {
         self.world = world
         core = SimulatorCore(seed: seed, adversary: adversary)
         access = ShelbyV2Access()
     }
 
-    /// Creates a system with a world generated as of `now`.
+    /// Creates a simulator with a world generated as of `now`.
     public init(seed: UInt64, at now: Int64, adversary: SimulatorAdversary = .none) {
         self.init(world: ShelbyV2World(seed: seed, at: now), seed: seed, adversary: adversary)
     }

@@ -23,14 +23,14 @@ public struct TVmazeSimulator: RemoteSimulator, SimulatorEngine {
     public static let requestsMax = 20
     var core: SimulatorCore
 
-    /// Creates a system with a given world.
+    /// Creates a simulator with the given world.
     public init(world: TVmazeWorld, seed: UInt64 = 0, adversary: SimulatorAdversary = .none) {
         self.world = world
         core = SimulatorCore(seed: seed, adversary: adversary)
         self.adversary = adversary
     }
 
-    /// Creates a system with a world generated as of `now`.
+    /// Creates a simulator with a world generated as of `now`.
     public init(seed: UInt64, at now: Int64, adversary: SimulatorAdversary = .none) {
         self.init(world: TVmazeWorld(seed: seed, at: now), seed: seed, adversary: adversary)
     }

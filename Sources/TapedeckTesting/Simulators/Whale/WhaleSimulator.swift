@@ -21,13 +21,13 @@ public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
     var sessions = WhaleSessions()
     var uploads: [WhaleUpload] = []
 
-    /// Creates a system with a given world.
+    /// Creates a simulator with the given world.
     public init(world: WhaleWorld, seed: UInt64 = 0, adversary: SimulatorAdversary = .none) {
         self.world = world
         core = SimulatorCore(seed: seed, adversary: adversary)
     }
 
-    /// Creates a system with a world generated as of `now`.
+    /// Creates a simulator with a world generated as of `now`.
     public init(seed: UInt64, at now: Int64, adversary: SimulatorAdversary = .none) {
         self.init(world: WhaleWorld(seed: seed, at: now), seed: seed, adversary: adversary)
     }
