@@ -46,7 +46,7 @@ public final class TapedeckStore: Sendable {
     /// - Parameters:
     ///   - directory: The store's directory.
     ///   - creating: Whether to create a missing store.
-    ///   - projections: The projections to keep; the video domain's by default.
+    ///   - projections: The projections to maintain; by default, those of the video domain.
     ///   - options: The options of the log.
     ///
     /// Throws `StoreError`: `.noStore`, `.busy` (the store is already open in this process),

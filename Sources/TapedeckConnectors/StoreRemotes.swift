@@ -355,8 +355,8 @@ public struct StoreRemotes: Sendable {
         }
     }
 
-    /// Returns the remotes that have no delivery of an event, handle one of its tags and satisfy
-    /// `isMeant`.
+    /// Returns the remotes that have no delivery for the event yet, that handle one of its tags,
+    /// and that satisfy `isMeant`.
     private func remotes(
         of event: EventEnvelope, besides deliveries: [RemoteDelivery],
         _ isMeant: (Remote, Intent) throws -> Bool

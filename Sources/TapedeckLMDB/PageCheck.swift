@@ -122,8 +122,8 @@ package enum PageCheck {
     private static func look(
         _ path: String, _ extent: Extent
     ) throws(LMDBError) -> (Report, commits: [UInt64?]) {
-        // Read the length after the meta pages. A commit between the two reads can make the file
-        // longer than the meta pages state, but never shorter.
+        // Read the meta pages first, then the file's length. A commit between the two reads can
+        // make the file longer than the meta pages state, but never shorter.
         let metas = try PageFile(path).metas()
         let file = try PageFile(path)
         var report = Report()

@@ -14,8 +14,8 @@ extension EventLog {
     /// The maximum number of events to reissue.
     package static let reissuedEventsMax = 1 << 20
 
-    /// Voids an origin's history from an event on, and reissues the voided events; the changes are
-    /// on disk when this method returns.
+    /// Voids an origin's history from the given event onwards and reissues the voided events; the
+    /// changes are on disk when this method returns.
     ///
     /// The rows of sync engines are removed, so that every server's log is read again from the
     /// start. Receipts that servers sent for these ids were applied to the voided events, which
@@ -161,7 +161,8 @@ extension EventLog {
         return (found, places)
     }
 
-    /// Cuts off an origin's history before a sequence.
+    /// Truncates an origin's history: removes the event with the given sequence number and
+    /// everything after it.
     private func cutOrigin(
         _ ordinal: UInt32, before sequence: UInt64, _ state: LogState,
         _ transaction: borrowing WriteTransaction

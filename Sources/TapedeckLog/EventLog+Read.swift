@@ -412,7 +412,7 @@ extension EventLog {
         for position in positions where try !body(position) { return }
     }
 
-    /// Returns the terms of the types in the transaction, indexed by number.
+    /// Returns a `Term` for each event type that the transaction can see, indexed by type number.
     ///
     /// The state in memory may lack a type that another process has just recorded.
     func typeTerms(_ transaction: borrowing some Readable & ~Copyable) throws -> [Term] {

@@ -115,8 +115,9 @@ struct OriginRow {
 /// A range of an origin's sequences, with their positions in the log.
 ///
 /// An origin's events are in the order of their sequences. A *dense* segment has consecutive
-/// positions, so the position of a sequence is a subtraction. A *sparse* segment has events of
-/// other origins in between; it spans at most `spreadMax` positions, which a lookup scans.
+/// positions, so the position for a sequence number is found by subtraction. A *sparse* segment has
+/// events of other origins in between; it spans at most `spreadMax` positions, which a lookup
+/// scans.
 struct Segment: Equatable {
     static let spreadMax: UInt64 = 256
 

@@ -8,7 +8,8 @@ internal import TapedeckModel
 /// erase or shrink the store. LMDB's own locks are not sufficient: a process waiting for them has
 /// already opened the lock file of the old log.
 extension StoreDirectory {
-    /// The maximum number of times that the directory may disappear while waiting for its lock.
+    /// The maximum number of times that the directory may disappear while a process waits for its
+    /// lock.
     private static let triesMax = 8
 
     /// Waits until no other process is opening or creating the store, and locks other processes

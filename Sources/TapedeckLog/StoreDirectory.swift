@@ -72,7 +72,8 @@ package struct StoreDirectory: Sendable {
         name.wholeMatch(of: /views-(\d+)\.mdb(-lock|\.run\d+)?/).flatMap { UInt64($0.1) }
     }
 
-    /// Returns the numbers of the views files for which the directory contains any file.
+    /// Returns the numbers of all views files that have left anything in the directory: the file
+    /// itself, its lock, or a spilled run.
     func viewsNumbers() throws -> [UInt64] {
         try FileManager.default.contentsOfDirectory(atPath: path)
             .compactMap(StoreDirectory.viewsNumber)

@@ -54,7 +54,7 @@ public struct KeyExplanation: Hashable, Sendable, Codable {
     /// The number of earlier events that contributed to the key but were not examined.
     public var unexamined: Int
 
-    /// The default number of events to examine, counted from the last.
+    /// The default number of events to examine, counting back from the last one.
     public static let eventsDefault = 200
     /// The maximum number of events to examine; the cost is quadratic, and examining this many
     /// takes a few seconds.

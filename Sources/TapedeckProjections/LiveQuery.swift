@@ -126,7 +126,7 @@ public enum LiveChange<Entry: Hashable & Sendable>: Hashable, Sendable {
 public struct LiveUpdate<Entry: Hashable & Sendable>: Hashable, Sendable {
     /// The changes in order; the first update inserts all entries.
     public var changes: [LiveChange<Entry>]
-    /// Whether there are rows after the `limit`.
+    /// Whether there are more rows than `limit`.
     public var hasMore: Bool
     /// The time at which an entry changes without new events, in milliseconds since 1970; nil for
     /// never.

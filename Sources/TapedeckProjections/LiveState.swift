@@ -70,7 +70,7 @@ extension LiveFailure {
 
     static func mayPass(_ error: any CodedError) -> Bool { passing.contains(error.code) }
 
-    /// Creates the failure of a list that cannot be read.
+    /// Creates a failure that describes why a list cannot be read.
     init(_ error: any CodedError, retryAt: Int64?) {
         self.init(
             error.code, error.message, hint: error.hint,

@@ -383,8 +383,8 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         let foldsEqualOnce = law == .canonical
         var position: UInt64 = 0
         for place in events.indices {
-            // In a key with many events, the first records have left the CPU cache by the time all
-            // of them have been found.
+            // If a key has many events, the first records have left the CPU cache by the time all
+            // its records have been found.
             if place + Self.fetchedAhead < events.endIndex {
                 events[place + Self.fetchedAhead].record.fetch()
             }

@@ -193,7 +193,8 @@ import Testing
         #expect(warnings.allSatisfy { $0["hint"]?.text?.isEmpty == false })
     }
 
-    /// Future times are found even if later events have the current time.
+    /// Events dated in the future are reported even if events appended after them have the current
+    /// time.
     @Test func doctorFindsEventsDatedInTheFuture() throws {
         let storectl = try Storectl.empty()
         for time in ["9999-12-31T00:00:00Z", "9998-01-01T00:00:00Z"] {

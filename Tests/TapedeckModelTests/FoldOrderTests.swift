@@ -2,7 +2,7 @@ import TapedeckModel
 import Testing
 
 struct FoldOrderTests {
-    /// Fold orders in ascending order.
+    /// `FoldOrder` values, lowest first.
     static let ascending: [FoldOrder] = {
         func fact(_ version: UInt64, _ observedAt: Int64?, _ content: UInt64) -> FoldOrder {
             ObservedFact(

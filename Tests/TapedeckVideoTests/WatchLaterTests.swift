@@ -175,7 +175,7 @@ private func marks(
         try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
         try script.toggle(false, at: 10)
         #expect(try marks(script).isEmpty)
-        // The mark has been set without a break since second 5.
+        // The mark has been set continuously since t = 5 s.
         try script.broadcast("b1", created: 1, updated: 20, liked: true, watchLater: true)
         #expect(try marks(script).isEmpty)
         try script.broadcast("b1", created: 1, updated: 30, watchLater: false)

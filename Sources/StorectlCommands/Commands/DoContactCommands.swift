@@ -21,7 +21,7 @@ struct DoContactCommand: ParsableCommand {
 struct DoContactAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
-        abstract: "Add a person to your address book, or change the name.",
+        abstract: "Add a person to your address book, or change a person's name.",
         discussion: """
             Addresses that differ only in case are the same address.
 

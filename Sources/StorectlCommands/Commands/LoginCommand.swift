@@ -200,7 +200,7 @@ struct LoginCommand: AsyncParsableCommand {
         return RemoteCredentials(user: user, password: try password(of: user))
     }
 
-    /// Returns the lines of a file with secrets, whose number must be one of `counts`.
+    /// Returns the lines of a file of secrets; the number of lines must be one of `counts`.
     private func lines(
         of file: String, _ what: String, _ counts: [Int], _ expected: String,
         isPrivate: Bool = false, hint: String

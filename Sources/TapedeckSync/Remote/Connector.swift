@@ -218,8 +218,7 @@ package struct ReadingRules: Sendable {
     /// feed keeps failing although other feeds can be read, the failing feed is skipped until the
     /// next reading.
     package var feedsStandAlone: Bool
-    /// The maximum number of linked pages per reading; the remaining pages are left for the next
-    /// reading.
+    /// The maximum number of linked pages to read in one pass; the rest are left for the next pass.
     package var leadsMax: Int
 
     package init(

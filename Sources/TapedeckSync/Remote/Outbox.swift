@@ -76,7 +76,7 @@ public struct Outbox: Projection {
     /// Any order: intents are independent of each other, and the state contains the position of the
     /// last outcome or claim.
     public var law: FoldLaw { .any }
-    /// A sentence on how the outbox is determined.
+    /// A short explanation of how the contents of the outbox are determined.
     public var ruleText: String? {
         """
         A change that the user wants a remote to make is pending until an outcome confirms it or the \

@@ -81,12 +81,12 @@ public enum RemoteEvents {
         return reads(as: message)
     }
 
-    /// Returns the newest schema version of a type; nil for a type of another module.
+    /// Returns the newest schema version of a type; nil for a type that another module defines.
     public static func schemaVersion(of type: EventType) -> UInt16? {
         messages.first { $0.eventType == type }?.schemaVersion
     }
 
-    /// Returns a payload as protobuf JSON; nil for a type of another module.
+    /// Returns a payload as protobuf JSON; nil for a type that another module defines.
     ///
     /// Throws `ModelError` with `.invalidPayload`, or with `.newerFormat` if this program does not
     /// know the version.

@@ -59,8 +59,8 @@ extension RemoteSession {
 
     /// Returns whether to look for something to deliver before the next page is read.
     ///
-    /// The user's actions during a long reading do not wait for its end. Older intents wait for the
-    /// end of a short reading, because it may show that they are already satisfied.
+    /// The user's actions during a long reading do not wait for its end. If the reading is short,
+    /// older intents wait until it ends, because it may show that they are already satisfied.
     mutating func isDeliveryDue() throws -> Bool {
         if delivering.isUnderWay { return true }
         let head = try log.currentHead()
@@ -255,7 +255,7 @@ extension RemoteSession {
         }
         if delivery.safety == .natural {
             // The request is idempotent, so no claim is needed. If the remote accepts the request
-            // but the request has no effect, the request is repeated only in the next sync.
+            // but it has no effect, it is not repeated until the next sync.
             guard !delivered.contains(name) else {
                 block(intent)
                 return nil

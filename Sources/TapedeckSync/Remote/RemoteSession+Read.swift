@@ -171,7 +171,8 @@ extension RemoteSession {
 
         // MARK: Freshness
 
-        /// Returns whether a page is the only page of its feed and can therefore be skipped alone.
+        /// Returns whether a page is the only page of its feed and can therefore be skipped on its
+        /// own.
         func isWholeFeed(_ page: RemotePage, _ content: RemoteContent) -> Bool {
             walks.last?.feed == page && content.next == nil && !content.moves
         }

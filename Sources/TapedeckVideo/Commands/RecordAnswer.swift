@@ -47,7 +47,7 @@ public struct RecordAnswer: Sendable {
 
     /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// The segments together are too long by this number of seconds.
+        /// The total length of the segments exceeds the limit by this many seconds.
         ///
         /// An answer must be shorter than `AnswerRecorded.secondsMax`, so the excess is 0 if the
         /// segments last exactly this number of seconds.

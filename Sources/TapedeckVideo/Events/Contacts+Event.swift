@@ -35,7 +35,7 @@ extension ContactObserved: Observation {
         "\(system.lowercased())/contact/\(EmailAddress.name(of: address))"
     }
 
-    /// Always nil, because no system versions the addresses that it remembers.
+    /// Always nil, because systems do not keep versions of the addresses they remember.
     public var remoteVersion: UInt64? { nil }
 
     /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.

@@ -5,7 +5,7 @@ public import TapedeckModel
 /// The policy is that of the 2013 app, as a pure function. URLs are extracted one at a time,
 /// starting with the current video. Call `plan` whenever the list, the current video or the known
 /// facts change. The plan contains the extraction to cancel, the extraction to run, and the videos
-/// to skip with the reasons. The policy has no state, so there is nothing to resume: results and
+/// to skip, each with a reason. The policy has no state, so there is nothing to resume: results and
 /// failures are in the log.
 ///
 /// ```swift

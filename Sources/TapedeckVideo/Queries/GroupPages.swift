@@ -304,7 +304,7 @@ struct GroupTable {
 private struct GroupRows<Reader: ViewReader> {
     private(set) var table: GroupTable
     private let reader: Reader
-    /// The key before which the rows end, if the group is limited to a number of entries.
+    /// The exclusive upper bound of the rows' keys, if the group is limited to a number of entries.
     private var upper: RowKey?
 
     init(_ table: GroupTable, _ reader: Reader) {

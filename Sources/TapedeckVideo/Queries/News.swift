@@ -36,7 +36,7 @@ public enum NewsRule: Sendable {
 
 /// The time and id of a broadcast, its video, and the id of the comment that contains its text.
 private typealias Share = (place: BroadcastPlace, video: VideoKey, message: String?)
-/// The id of a comment and its video.
+/// A comment's id, and the key of its video.
 private typealias Comment = (id: String, video: VideoKey)
 
 /// The newest of the sightings that a log contains after some position.

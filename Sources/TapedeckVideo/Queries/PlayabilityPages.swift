@@ -203,7 +203,7 @@ extension VideoQueries {
             tag("video", in: row, after: Playability.prefixCount(of: table)), state, at: now)
     }
 
-    /// Converts a row of the shared videos to a video and whether it can be played.
+    /// Converts a row of the shared videos to an entry with the video and its playability.
     func sharedPlayability(_ row: Row, at now: UTCTime) throws -> PlayabilityEntry {
         let tag = tag("video", in: row, after: 8)
         return PlayabilityEntry(

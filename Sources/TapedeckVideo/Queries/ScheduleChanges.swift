@@ -68,9 +68,8 @@ extension VideoQueries {
     ///
     /// This method compares the facts known at `mark` with the facts known at `head`. Changes that
     /// were reverted and older sightings that arrived late are not reported. The method reads the
-    /// events between the two positions, and all sightings of each episode and show that these
-    /// events concern. Throws the log's errors, and `ModelError` with `.usage` for an invalid
-    /// limit.
+    /// events between the two positions, and all sightings of the episodes and shows to which these
+    /// events refer. Throws the log's errors, and `ModelError` with `.usage` for an invalid limit.
     ///
     /// - Parameters:
     ///   - mark: the `head` of the previous result.

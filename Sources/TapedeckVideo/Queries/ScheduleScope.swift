@@ -78,8 +78,7 @@ public struct ScheduleScope: Hashable, Sendable {
         country == nil || channel.countryCode == country
     }
 
-    /// Returns a text without the differences that a filter ignores: case, accents, width, and
-    /// white space at the ends.
+    /// Normalizes text for filtering: folds case, accents and width, and trims white space.
     private static func plain(_ text: String) -> String {
         text.folding(
             options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil

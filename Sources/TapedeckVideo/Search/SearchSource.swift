@@ -46,7 +46,7 @@ final class SearchSource {
         return try things(of: key, item: item).first { $0.place == place }
     }
 
-    /// Returns the things of this kind in a state or an item.
+    /// Returns the searchable entries of this kind in a state or an item.
     func things(of key: Tag, item: [UInt8]?) throws -> [SearchThing] {
         guard (kind == .comment) == (item != nil) else { return [] }
         return try things(key, item).filter { $0.kind == kind }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// A text prepared for searching: its words without differences in case, accents and width.
+/// Text prepared for searching: its words, with case, accents and width folded.
 ///
 /// Each character is folded separately, so a part of a text folds in the same way by itself as
 /// within the whole text. Folding has three steps:

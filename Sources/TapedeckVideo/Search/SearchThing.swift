@@ -222,7 +222,7 @@ extension SearchThing {
         switch list {
         case BroadcastItems.byTime[...]:
             let record = try BroadcastRecord(decoding: item.value)
-            // The text is a comment of its own.
+            // The text is indexed as a separate comment.
             guard !record.isToldByMessage else { return nil }
             (author, comment, title) = (record.sharer, record.comment, record.title)
             if comment?.isEmpty ?? true { comment = nil }

@@ -25,7 +25,7 @@ struct ForgedExport {
     static let changes: [Change] = [
         { $0.removeLast() }, { $0.append(0) }, { $0[0] = 2 }, { $0[33] = 2 }, { $0[34] = 0 },
         { $0[35] = 0x20 }, { $0[34] = 0xFF }, { $0.removeAll() }, { $0 = [1] },
-        // A one-byte length in two bytes: the same event in other bytes.
+        // A length that fits in one byte, encoded in two: the same event with different bytes.
         { $0.replaceSubrange(34..<35, with: [$0[34] | 0x80, 0]) },
     ]
 

@@ -52,7 +52,8 @@ extension SubscriptionSuite {
 
     /// Returns the positions and closes the subscription.
     ///
-    /// A subscription that is only dropped may keep its name until background work releases it.
+    /// A subscription that is dropped without being closed may keep its name until background work
+    /// releases it.
     func lastPositions(_ subscription: LogSubscription, _ count: Int) async throws -> [UInt64] {
         let found = try await positions(subscription, count)
         subscription.close()

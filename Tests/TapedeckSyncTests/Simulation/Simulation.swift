@@ -58,7 +58,7 @@ final class Simulation {
     final class SharedClock: @unchecked Sendable {
         // Only one thread drives the simulation.
         var now: UInt64 = 0
-        /// A steady time, which is not affected by changes to wall clocks.
+        /// The time on a monotonic clock, which changes to wall clocks do not affect.
         var steady: UInt64 = 0
         var random = SeededGenerator(seed: 0)
     }

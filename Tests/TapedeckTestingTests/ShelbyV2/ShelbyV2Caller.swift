@@ -2,7 +2,7 @@ import TapedeckTesting
 import Testing
 
 extension Caller where Simulator == ShelbyV2Simulator {
-    /// Returns a client with the account's token for a system with a generated world.
+    /// Returns a client that uses the account's token to call a simulator with a generated world.
     static func shelby(
         seed: UInt64 = 1, _ adversary: SimulatorAdversary = .none
     ) -> Caller<ShelbyV2Simulator> {

@@ -63,7 +63,7 @@ extension SimulatedResponse {
 }
 
 extension [[String: Any]] {
-    /// A member of every object, as text.
+    /// The values of the named member in each object, as text.
     func texts(_ name: String) -> [String] { compactMap { $0[name] as? String } }
 
     /// A member of every object, as a number.

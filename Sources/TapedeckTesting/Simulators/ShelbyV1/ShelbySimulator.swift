@@ -6,7 +6,7 @@ public struct ShelbySimulator: RemoteSimulator {
     public var v2: ShelbyV2Simulator
     /// The system that handles `/v1`.
     public var v1: ShelbyV1Simulator
-    /// Whether v1 handled each write; the writes are in order.
+    /// For each write, in order, whether v1 handled it.
     private var order: [Bool] = []
 
     /// Creates both systems with worlds generated as of `now`; the dashboard of v1 has `count`
@@ -19,7 +19,7 @@ public struct ShelbySimulator: RemoteSimulator {
         v1 = ShelbyV1Simulator(seed: seed, at: now, entries: count, adversary: adversary)
     }
 
-    /// The requests that the API descriptions of both systems do not cover.
+    /// The requests to either system that its API description does not cover.
     public var violations: [SimulatorViolation] {
         (v2.violations + v1.violations).sorted { $0.atMilliseconds < $1.atMilliseconds }
     }

@@ -94,7 +94,7 @@ struct Bench {
             payload: isBroadcast ? Broadcast.payload(event) : event.payload)
     }
 
-    /// Appends all events in batches, to fill a store before a measure.
+    /// Appends all events in batches, to fill a store before a benchmark.
     func append(to log: EventLog, isBroadcast: Bool) throws {
         var workload = Workload(events: events, videos: videos, seed: seed)
         var batch: [ProposedEvent] = []
