@@ -116,12 +116,14 @@ public actor PlaybackRecorder {
         _ report: PlaybackProgressed, atMilliseconds: UInt64? = nil
     ) async throws(StoreError) {
         let events = try StoreError.wrapping {
-            let (next, ended) = run.add(
+            let (next, ended, start) = run.add(
                 PlaybackCoalescing.Report(
                     try report.normalized(), atMilliseconds: atMilliseconds ?? store.log.now()),
                 steadyMilliseconds: clock.read().milliseconds)
-            var events = try coalescing.take(next.event, atMilliseconds: next.atMilliseconds)
-                .map(ProposedEvent.init)
+            let reports = [start, next].compactMap { $0 }
+            var events = try reports.flatMap {
+                try coalescing.take($0.event, atMilliseconds: $0.atMilliseconds)
+            }.map(ProposedEvent.init)
             if let ended { events += try watched(ended) }
             if reportsWatched, next.isAtVeryEnd, next.watched != nil { events += try endRun() }
             return events

@@ -199,6 +199,24 @@ import Testing
         #expect(try await stage.store.read().count == 2)
     }
 
+    /// Apps flush at each pause; the time played before a pause is counted, and so is the time after.
+    @Test func watchedTimeIsTheSameWithPauses() async throws {
+        let stage = try PlaybackStage("sr3-recorder")
+        let recorder = try await PlaybackRecorder.open(stage.store)
+        for position in stride(from: 0.0, through: 40, by: 10) {
+            try await recorder.report(Self.tick(position))
+            if position > 0 {
+                try await recorder.flush()
+                try await recorder.flush()
+            }
+            stage.wait(10)
+        }
+        let found = try await stage.ask { queries, _ in
+            try queries.playback(of: Self.tick(0).video).watchedSeconds
+        }
+        #expect(found == 40)
+    }
+
     @Test func eachRunIsRecordedAsWatched() async throws {
         let stage = try PlaybackStage("sr3-recorder")
         var recorder: PlaybackRecorder? = try await .open(stage.store, reportsWatched: true)

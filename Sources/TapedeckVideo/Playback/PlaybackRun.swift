@@ -6,6 +6,8 @@ package struct PlaybackRun: Sendable {
     package private(set) var last: PlaybackCoalescing.Report?
     /// The time of the last report on the steady clock.
     private var steadyMilliseconds: UInt64 = 0
+    /// Whether the run begins at the last report because of `restart`.
+    private var isRestarted = false
 
     /// Creates a run without reports.
     package init() {}
@@ -13,14 +15,20 @@ package struct PlaybackRun: Sendable {
     /// Adds the player's next report, which begins another run if it belongs to another viewing or
     /// follows a skip.
     ///
-    /// - Returns: The given report with its time played filled in, and the last report of the run
-    ///   that it ended, or nil if it ended none.
+    /// - Returns: The given report with its time played filled in; the last report of the run that
+    ///   it ended, or nil if it ended none; and the report at which the run began after `restart`,
+    ///   or nil. Without that report, the time played before `restart` would be subtracted from the
+    ///   time played since.
     package mutating func add(
         _ report: PlaybackCoalescing.Report, steadyMilliseconds: UInt64
-    ) -> (report: PlaybackCoalescing.Report, ended: PlaybackCoalescing.Report?) {
+    ) -> (
+        report: PlaybackCoalescing.Report, ended: PlaybackCoalescing.Report?,
+        start: PlaybackCoalescing.Report?
+    ) {
         var next = report
         next.event.playedSeconds = 0
         var ended = last
+        var start: PlaybackCoalescing.Report?
         if let last, next.isSameViewing(as: last) {
             let passed = max(
                 Double(steadyMilliseconds) - Double(self.steadyMilliseconds),
@@ -30,14 +38,18 @@ package struct PlaybackRun: Sendable {
             if PlaybackRun.isPlayback(moved, within: passed) {
                 next.event.playedSeconds = last.event.playedSeconds + max(0, moved)
                 ended = nil
+                if isRestarted { start = last }
             }
         }
-        (last, self.steadyMilliseconds) = (next, steadyMilliseconds)
-        return (next, ended)
+        (last, self.steadyMilliseconds, isRestarted) = (next, steadyMilliseconds, false)
+        return (next, ended, start)
     }
 
     /// Begins another run at the last report.
-    package mutating func restart() { last?.event.playedSeconds = 0 }
+    package mutating func restart() {
+        isRestarted = isRestarted || last.map { $0.event.playedSeconds > 0 } ?? false
+        last?.event.playedSeconds = 0
+    }
 
     /// Returns whether playback can move the position by the given number of seconds; the positions
     /// that players report are slightly inexact.
