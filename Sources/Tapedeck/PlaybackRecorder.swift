@@ -98,9 +98,29 @@ public actor PlaybackRecorder {
             let report = try PlaybackProgressed(
                 payload: event.payload, version: event.schemaVersion)
             let at = event.atMilliseconds ?? store.log.now()
+            // The process may have ended after the run was recorded and before the file was cleared.
+            guard try !isRecorded(report, since: at) else { return [event] }
             return try [event] + watched(.init(report, atMilliseconds: at))
         }
         try await record(events)
+    }
+
+    /// Returns whether the log contains the event for the run that a report belongs to; reads the
+    /// video's `VideoWatched` events.
+    private func isRecorded(
+        _ report: PlaybackProgressed, since milliseconds: UInt64
+    ) throws -> Bool {
+        let tag = try VideoKey(report.video).tag
+        var after = LogPosition.start
+        while true {
+            let events = try store.log.events(after: after, type: VideoWatched.eventType, tag: tag)
+            guard let last = events.last else { return false }
+            for event in events where event.stamp.milliseconds >= milliseconds {
+                let watched = try event.decode(VideoWatched.self)
+                if watched.viewing == report.viewing { return true }
+            }
+            after = last.position
+        }
     }
 
     /// Accepts the player's next report.
@@ -182,11 +202,11 @@ public actor PlaybackRecorder {
     }
 
     /// Writes the held-back report to the file, replacing a report that has been recorded or
-    /// superseded.
+    /// superseded; without one, the last report of a run that is not recorded yet.
     private func hold() throws(StoreError) {
-        try StoreError.wrapping {
-            try file.write(HeldEvent(try coalescing.held.map(ProposedEvent.init)))
-        }
+        let open = reportsWatched ? run.last.flatMap { $0.watched == nil ? nil : $0 } : nil
+        let held = coalescing.held ?? open
+        try StoreError.wrapping { try file.write(HeldEvent(try held.map(ProposedEvent.init))) }
     }
 }
 

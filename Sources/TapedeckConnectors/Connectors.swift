@@ -44,10 +44,10 @@ public enum Connectors {
         return []
     }
 
-    /// The age up to which a `VideoWatched` is sent to a remote.
+    /// The age up to which a `VideoWatched` or a `VisitStarted` is sent to a remote.
     ///
-    /// Remotes record a view at the time at which they receive it, so an old view would be wrong,
-    /// and a remote that is connected later would receive the views of years.
+    /// Remotes record a view or a visit at the time at which they receive it, so an old one would be
+    /// wrong, and a remote that is connected later would receive those of years.
     public static let watchedAgeMax = Duration.seconds(7 * 86_400)
 
     /// The outboxes for intents, one for each tag kind.
@@ -72,7 +72,9 @@ public enum Connectors {
             registers: [FollowToggled.eventType],
             // One user's follow does not replace another user's.
             owners: [FollowToggled.eventType: FollowToggled.followerField]),
-        Outbox(of: "account", inserts: [VisitStarted.eventType], registers: []),
+        Outbox(
+            of: "account", inserts: [VisitStarted.eventType], registers: [],
+            lifetimes: [VisitStarted.eventType: watchedAgeMax]),
     ]
 
     /// Returns the store's data that a session with a remote needs: the store's account, and

@@ -217,6 +217,31 @@ import Testing
         #expect(found == 40)
     }
 
+    /// A process may end at any point; the run that it was in is recorded once.
+    @Test func interruptedRunsAreRecordedOnce() async throws {
+        let stage = try PlaybackStage("sr3-recorder")
+        func open() async throws -> PlaybackRecorder {
+            // Every report is recorded at once, so none is held back.
+            try await .open(stage.store, holdSecondsMax: 0, reportsWatched: true)
+        }
+        func watched() async throws -> [Double] {
+            try await stage.store.read(type: VideoWatched.eventType)
+                .map { try $0.decode(VideoWatched.self).endSeconds }
+        }
+        var recorder: PlaybackRecorder? = try await open()
+        for position in 0...20 {
+            stage.wait(1)
+            try await recorder?.report(Self.tick(Double(position)))
+        }
+        recorder = nil
+        #expect(try await watched().isEmpty)
+        recorder = try await open()
+        #expect(try await watched() == [20])
+        recorder = nil
+        recorder = try await open()
+        #expect(try await watched() == [20])
+    }
+
     @Test func eachRunIsRecordedAsWatched() async throws {
         let stage = try PlaybackStage("sr3-recorder")
         var recorder: PlaybackRecorder? = try await .open(stage.store, reportsWatched: true)

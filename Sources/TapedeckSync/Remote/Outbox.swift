@@ -32,7 +32,7 @@ public struct Outbox: Projection {
     ///     ones.
     ///   - owners: For registers that each user has separately, the number of the payload field
     ///     that contains the user.
-    ///   - lifetimes: For intents that expire, the time within which their delivery must begin.
+    ///   - lifetimes: For intents that expire, the time within which they must be sent.
     public init(
         of tagKind: String, inserts: [EventType], registers: [EventType],
         owners: [EventType: Int] = [:], lifetimes: [EventType: Duration] = [:]
@@ -50,10 +50,10 @@ public struct Outbox: Projection {
     /// Returns whether an intent is too old to be delivered at `now`, a time in milliseconds since
     /// 1970.
     ///
-    /// An intent that a device has begun to deliver does not expire.
+    /// An intent that may have reached the remote does not expire, nor does one that the user retries.
     package func isExpired(_ item: OutboxItem, of type: EventType, at now: UInt64) -> Bool {
-        guard let lifetime = lifetimes[type], item.parts.isEmpty, item.claims.isEmpty,
-            item.retries == 0
+        guard let lifetime = lifetimes[type], item.retries == 0,
+            item.parts.allSatisfy({ $0.kind == .unsent })
         else { return false }
         return now > item.milliseconds && now - item.milliseconds > lifetime
     }

@@ -78,6 +78,8 @@ extension PlaybackState {
 extension VideoQueries {
     /// Returns the playback state of a video, which is `.unwatched` if it has never been played.
     ///
+    /// Reads the projections `playback`, `statistics` and `videos`.
+    ///
     /// - Parameter video: the video's key, or any of its URLs.
     public func playback(of video: String) throws -> PlaybackEntry {
         let key = try VideoKey(video)

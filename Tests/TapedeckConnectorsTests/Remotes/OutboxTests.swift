@@ -48,7 +48,7 @@ import Testing
         #expect(try items(script).isEmpty)
     }
 
-    @Test func intentsExpireUnlessTheirDeliveryHasBegun() throws {
+    @Test func intentsExpireUnlessTheyMayHaveBeenSent() throws {
         let outbox = Outbox(
             of: "video", inserts: [CommentPosted.eventType], registers: [],
             lifetimes: [CommentPosted.eventType: .seconds(60)])
@@ -64,7 +64,10 @@ import Testing
         }
         #expect(try !isExpired(at: 0) && !isExpired(at: 61))
         #expect(try isExpired(at: 62))
+        // An attempt that did not reach the remote changes nothing.
         script.add(try OutboxTests.outcome(.unsent, of: intent), at: 30)
+        #expect(try isExpired(at: 62))
+        script.add(try OutboxTests.outcome(.dispatched, of: intent), at: 31)
         #expect(try !isExpired(at: 1_000))
     }
 
