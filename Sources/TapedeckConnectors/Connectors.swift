@@ -22,7 +22,8 @@ public enum Connectors {
         projections: VideoProjections = .standard, blobs: BlobStore? = nil
     ) -> (any Connector)? {
         switch system {
-        case Shelby.system where url.hasSuffix("/v1"): ShelbyV1Connector(projections)
+        case Shelby.system where hasLists(system, url: url):
+            ShelbyV1Connector(projections, lists: parts)
         case Shelby.system: ShelbyConnector(projections, url: url)
         case TVmaze.system: TVmazeConnector(schedules: parts)
         case Whale.system: WhaleConnector(projections, blobs: blobs)
@@ -31,12 +32,20 @@ public enum Connectors {
         }
     }
 
-    /// Validates and normalizes the parts to read from a system; only TVmaze has parts: its
-    /// schedules.
+    /// Returns whether the user chooses the lists to read from a system at an address.
+    package static func hasLists(_ system: String, url: String) -> Bool {
+        system == Shelby.system && url.hasSuffix("/v1")
+    }
+
+    /// Validates and normalizes the parts to read from a remote: the schedules of TVmaze, or the
+    /// lists of Shelby's API v1.
     ///
-    /// Throws `SyncError` with `.usage` for an unknown part, or if the system has no parts.
-    static func parts(of system: String, _ parts: [String]) throws(SyncError) -> [String] {
+    /// Throws `SyncError` with `.usage` for an unknown part, or if the remote has no parts.
+    static func parts(
+        of system: String, url: String, _ parts: [String]
+    ) throws(SyncError) -> [String] {
         if system == TVmaze.system { return try TVmazeSchedule.read(parts).map(\.name) }
+        if hasLists(system, url: url) { return try ShelbyV1Feed.lists(parts) }
         guard parts.isEmpty else {
             throw SyncError(
                 .usage, "\(system) has no schedules", hint: "leave --schedule out")
@@ -77,10 +86,11 @@ public enum Connectors {
             lifetimes: [VisitStarted.eventType: watchedAgeMax]),
     ]
 
-    /// Returns the store's data that a session with a remote needs: the store's account, and
-    /// whether the remote still exists.
+    /// Returns the store's data that a session with a remote needs: the store's account, and the
+    /// remote as it is now.
     package static func connection(
-        with remote: Remote, _ runner: ProjectionRunner, _ projections: VideoProjections = .standard
+        with remote: Remote, _ runner: ProjectionRunner,
+        _ projections: VideoProjections = .standard, blobs: BlobStore? = nil
     ) -> RemoteConnection {
         RemoteConnection(
             account: {
@@ -89,11 +99,16 @@ public enum Connectors {
                         .account
                 }
             },
-            isThere: {
+            remote: {
                 let known = try runner.read([Remotes().name]) { try Remotes.all($0) }
-                return known.contains {
+                return known.first {
                     ($0.name, $0.system, $0.url) == (remote.name, remote.system, remote.url)
                 }
+            },
+            connector: { remote in
+                Connectors.named(
+                    remote.system, url: remote.url, parts: remote.parts, projections: projections,
+                    blobs: blobs)
             })
     }
 

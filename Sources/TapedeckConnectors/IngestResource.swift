@@ -39,6 +39,7 @@ public struct IngestResource: Sendable {
         IngestResource(name: "shelby/broadcasts", reader: ShelbyDocuments.broadcasts),
         IngestResource(name: "shelby/dashboard", reader: ShelbyV1Lists.dashboard),
         IngestResource(name: "shelby/roll", reader: ShelbyV1Lists.roll),
+        IngestResource(name: "shelby/following", reader: ShelbyV1Lists.following),
         IngestResource(name: "birdtube/videos", reader: BirdTubeDocuments.videos),
         IngestResource(
             name: "birdtube/messages", needsVideo: true, reader: BirdTubeDocuments.messages),

@@ -76,8 +76,10 @@ public struct StoreRemotes: Sendable {
     /// Throws `SyncError` with `.usage`, or with `.conditionFailed` if the store already has
     /// another remote of the same system, or a remote of another system with the same name.
     ///
-    /// - Parameter parts: The parts of the system to read: for TVmaze, these are schedules such as
-    ///   `US`, `web` and `web-DE`, by default `US`. Other systems have no parts.
+    /// - Parameter parts: The parts of the system to read. For TVmaze, these are schedules such as
+    ///   `US`, `web` and `web-DE`, by default `US`. For Shelby's API v1, they are lists, as in
+    ///   `addLists`; adding the same remote again without parts keeps its lists. Other systems have
+    ///   no parts.
     @available(*, noasync)
     @discardableResult
     public func add(
@@ -88,10 +90,15 @@ public struct StoreRemotes: Sendable {
                 .usage, "unknown system \"\(system.prefix(80))\"",
                 hint: "the systems are \(Connectors.systems.joined(separator: ", "))")
         }
-        let remote = try Remote(
-            checking: name, system: system, url: url,
-            parts: try Connectors.parts(of: system, parts))
+        var remote = try Remote(checking: name, system: system, url: url)
+        remote.parts = try Connectors.parts(of: system, url: remote.url, parts)
         let known = try all()
+        let same = known.first {
+            ($0.name, $0.system, $0.url) == (remote.name, remote.system, remote.url)
+        }
+        if let same, parts.isEmpty, Connectors.hasLists(system, url: remote.url) {
+            remote.parts = same.parts
+        }
         for other in known where other.name != name || other.system != system {
             if other.system == system {
                 throw SyncError(
@@ -110,15 +117,71 @@ public struct StoreRemotes: Sendable {
         if known.contains(remote) { return remote }
         try LeaseClock.begin(in: eventLog)
         // A login for one address must never be sent to another address.
-        if !known.contains(where: { $0.name == name && $0.url == remote.url }) {
-            logins.remove(remote.name)
-        }
+        if same == nil { logins.remove(remote.name) }
         var added = RemoteAdded()
         added.name = remote.name
         added.system = remote.system
         added.url = remote.url
         added.parts = remote.parts
         try log.record(try signedOut(of: system) + [try ProposedEvent(added)])
+        return remote
+    }
+
+    /// Starts to read lists of a remote, on all of the user's devices.
+    ///
+    /// The next sync reads the lists; a live sync reads them at once. The videos of a list are in
+    /// the `VideoGroup` of the same name, and `VideoQueries.lists` describes the lists.
+    ///
+    /// - Parameter lists: For Shelby's API v1, the names `following` (the rolls that the user
+    ///   follows), `roll/ID` (the videos of a roll) and `dashboard/ID` (the dashboard of a user or
+    ///   channel), at most 50 per remote.
+    ///
+    /// Returns the remote, whose `parts` are all of its lists. Throws `SyncError` with `.notFound`
+    /// for an unknown remote, and with `.usage` for an unknown list, too many lists, or a remote
+    /// whose lists cannot be chosen.
+    @available(*, noasync)
+    @discardableResult
+    public func addLists(_ lists: [String], to name: String) throws -> Remote {
+        try toggleLists(lists, of: name, isOn: true)
+    }
+
+    /// Stops reading lists of a remote, on all of the user's devices.
+    ///
+    /// The known videos of the lists stay. Throws the same errors as `addLists`, and `SyncError`
+    /// with `.notFound` if a list is not read.
+    @available(*, noasync)
+    @discardableResult
+    public func removeLists(_ lists: [String], from name: String) throws -> Remote {
+        try toggleLists(lists, of: name, isOn: false)
+    }
+
+    private func toggleLists(_ lists: [String], of name: String, isOn: Bool) throws -> Remote {
+        var remote = try named(name)
+        guard Connectors.hasLists(remote.system, url: remote.url) else {
+            throw SyncError(
+                .usage, "the lists of \(remote.name) cannot be chosen",
+                hint: "only remotes of \(Shelby.system) whose URL ends in /v1 have such lists")
+        }
+        let chosen = try Connectors.parts(of: remote.system, url: remote.url, lists)
+        if !isOn, let unknown = chosen.first(where: { !remote.parts.contains($0) }) {
+            throw SyncError(
+                .notFound, "\(remote.name) does not read \(unknown)",
+                hint: remote.parts.isEmpty
+                    ? "add a list with storectl sync \(remote.name) --list LIST"
+                    : "it reads \(remote.parts.joined(separator: ", "))")
+        }
+        let changed = isOn ? chosen.filter { !remote.parts.contains($0) } : chosen
+        remote.parts = try Connectors.parts(
+            of: remote.system, url: remote.url,
+            isOn ? remote.parts + changed : remote.parts.filter { !changed.contains($0) })
+        if changed.isEmpty { return remote }
+        try log.record(
+            try changed.map { list in
+                try ProposedEvent(
+                    RemoteListToggled.with {
+                        ($0.name, $0.list, $0.isOn) = (remote.name, list, isOn)
+                    })
+            })
         return remote
     }
 
@@ -207,7 +270,9 @@ public struct StoreRemotes: Sendable {
         let (remote, connector) = try connector(of: name)
         let session = try RemoteSession(
             log, remote, connector, runner, outboxes: Connectors.outboxes, logins: logins,
-            connection: Connectors.connection(with: remote, runner, projections),
+            connection: Connectors.connection(
+                with: remote, runner, projections,
+                blobs: BlobStore(store: log.directory.path)),
             options: RemoteSession.Options(
                 isLive: isLive, failuresMax: isLive ? 0 : 3,
                 // The user is watching, so notice quickly that a remote is available again.

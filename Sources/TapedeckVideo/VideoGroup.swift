@@ -23,6 +23,9 @@ public enum VideoGroup: Hashable, Sendable {
     /// The prefixes of list names that contain an id.
     private static let prefixes = ["dashboard/", "roll/"]
 
+    /// Returns the name of a channel's list.
+    package static func dashboard(_ id: String) -> String { "dashboard/\(id)" }
+
     /// Returns the name of a roll's list.
     package static func roll(_ id: String) -> String { "roll/\(id)" }
 
@@ -31,6 +34,11 @@ public enum VideoGroup: Hashable, Sendable {
         .timeline, .favourites, .watchLater, .likes, .listed(stream), .listed(personalRoll),
         .popular, .new,
     ]
+
+    /// Whether the group is a list whose name contains an id: `dashboard/ID` or `roll/ID`.
+    var hasID: Bool {
+        VideoGroup.prefixes.contains { name.hasPrefix($0) }
+    }
 
     /// Creates the group with the given name; nil if there is none.
     public init?(_ name: String) {

@@ -110,7 +110,24 @@ import Testing
                         type: type, json: json, atMilliseconds: start + UInt64(number * 97 % 40)))
             }
         }
+        for number in 0..<40 {
+            events.append(
+                try EventCatalogue.video.proposal(
+                    type: "ListObserved", json: list(number),
+                    atMilliseconds: start + UInt64(number * 97 % 40)))
+        }
         return events
+    }
+
+    /// Returns a sighting of a list that omits one of the fields.
+    private static func list(_ number: Int) -> String {
+        let fields = [
+            #""title":"L\#(number)""#, #""owner":"u\#(number % 5)","ownerName":"n\#(number)""#,
+            #""thumbnailUrl":"https://img.example.org/\#(number).jpg""#,
+            #""followed":\#(number % 3 > 0)"#,
+        ]
+        let told = fields.enumerated().filter { $0.offset != number % 4 }.map(\.element)
+        return #"{"list":"roll/\#(number % 9)",\#(told.joined(separator: ","))}"#
     }
 
     /// Returns a description of a video that omits one of the fields.

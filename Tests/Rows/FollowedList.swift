@@ -44,6 +44,7 @@ enum LiveLists: String, CaseIterable {
     case follows
     case likers
     case list
+    case lists
     case nowPlaying = "now-playing"
     case onNow = "on-now"
     case playability
@@ -277,6 +278,13 @@ enum LiveLists: String, CaseIterable {
                     return (page.hits, page.next != nil)
                 }
             }
+        case .lists:
+            return [
+                rows("lists", store, .lists(limit: limit)) { queries, _ in
+                    let page = try queries.lists(limit: limit)
+                    return (page.lists, page.next != nil)
+                }
+            ]
         case .shares:
             return [
                 rows("shares", store, .shares(limit: limit)) { queries, _ in

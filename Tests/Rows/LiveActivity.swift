@@ -345,6 +345,12 @@ struct LiveActivity {
                     ($0.address, $0.name) = (names[number(3)], "n\(number(9))")
                     $0.removed = number(3) == 0
                 })
+            try record(
+                ProposedEvent(
+                    sighting: ListObserved.with {
+                        ($0.list, $0.title) = ("roll/\(number(7))", "t\(number(5))")
+                        if number(2) == 0 { $0.followed = number(2) == 0 }
+                    }, observedAt: Int64(at)))
         default:
             let isGone = number(3) == 0
             if isGone {

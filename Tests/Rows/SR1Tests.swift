@@ -23,6 +23,30 @@ struct SR1Tests {
         #expect(VideoGroup("roll/") == nil && VideoGroup("channel/1") == nil)
     }
 
+    /// A chooser of channels shows the titles and owners of the lists, also of unfollowed ones.
+    @Test func listsHaveTitlesAndOwners() async throws {
+        func lists() async throws -> [ListEntry] {
+            try await stage.store.query([VideoProjections.standard.knownLists.name]) {
+                try VideoQueries($0).lists().lists
+            }
+        }
+        let zoo = ListObserved.with {
+            ($0.list, $0.title, $0.owner, $0.ownerName) = ("roll/1", "Zoo", "u1", "ada")
+            ($0.thumbnailURL, $0.followed) = ("https://img.example.org/zoo.jpg", true)
+        }
+        let art = ListObserved.with { ($0.list, $0.title) = ("roll/2", "art") }
+        let unnamed = ListObserved.with { ($0.list, $0.owner) = ("dashboard/u2", "u2") }
+        try await stage.store.append([zoo, art, unnamed])
+        #expect(try await lists().map(\.list) == ["roll/2", "roll/1", "dashboard/u2"])
+        stage.wait(1)
+        try await stage.store.append([
+            ListObserved.with { ($0.list, $0.followed) = ("roll/1", false) }
+        ])
+        let entry = try #require(try await lists().first { $0.list == "roll/1" })
+        #expect(entry.title == "Zoo" && entry.ownerName == "ada" && entry.isFollowed == false)
+        #expect(entry.thumbnailUrl == "https://img.example.org/zoo.jpg")
+    }
+
     @Test func videosAreListedOnceAtTheirNewestEntry() async throws {
         try await stage.list("e1", "a", on: "stream", at: 1)
         try await stage.list("e2", "b", on: "stream", at: 2)

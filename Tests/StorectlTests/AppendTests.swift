@@ -97,7 +97,8 @@ import Testing
         let storectl = try Storectl.empty()
         for (type, command) in [
             ("RemoteAdded", "storectl remote add"), ("RemoteRemoved", "storectl remote remove"),
-            ("OutcomeRecorded", "storectl outbox"), ("IntentClaimed", "storectl sync"),
+            ("RemoteListToggled", "storectl sync"), ("OutcomeRecorded", "storectl outbox"),
+            ("IntentClaimed", "storectl sync"),
             ("FeedRead", "storectl sync"), ("OriginForked", "storectl sync"),
         ] {
             try storectl.checkFails(

@@ -51,6 +51,8 @@ import Testing
         Case(
             command: "query schedule", arguments: ["query", "schedule", "--week", "2019-07-09"]),
         Case(command: "query list", arguments: ["query", "list", "timeline"]),
+        Case(command: "query lists", arguments: ["query", "lists"]),
+        Case(command: "watch lists", arguments: ["watch", "lists", "--updates", "1"]),
         Case(
             command: "watch list", arguments: ["watch", "list", "timeline", "--updates", "1"]),
         Case(command: "watch queue", arguments: ["watch", "queue", "--updates", "1"]),

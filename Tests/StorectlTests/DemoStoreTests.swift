@@ -12,7 +12,7 @@ import Testing
         "query schedule": ["--week", "2012-05-03"],
         "query on-now": ["--now", "2012-05-04T00:30:00Z"],
         "query ending-soon": ["--now", "2012-05-04T00:50:00Z"],
-        "query schedule-changes": ["--after", "\(Storectl.demoEvents - 6)"],
+        "query schedule-changes": ["--after", "\(Storectl.demoEvents - 7)"],
         "query news": ["--since", "0"],
         "query chat": ["youtube:aqz-KE-bpKQ"],
         "query extractions": ["vimeo:1084537"],

@@ -249,6 +249,6 @@ import Testing
         #expect(report["events"]?.number == Double(Storectl.demoEvents))
         #expect(report["origins"]?.list?.count == 1)
         #expect(report["firstAt"]?.text == "2012-05-01T09:00:00.000Z")
-        #expect(report["lastAt"]?.text == "2012-05-06T11:00:01.000Z")
+        #expect(report["lastAt"]?.text == "2012-05-06T11:00:02.000Z")
     }
 }

@@ -36,7 +36,7 @@ struct RefusedPayload: CustomTestStringConvertible {
                 "CommentObserved", "CommentPosted", "ContactNoted", "ContactObserved",
                 "DownloadCompleted", "DownloadRemoved", "EpisodeScheduled", "ExtractionFailed",
                 "FollowObserved", "FollowToggled",
-                "FrameObserved", "LikeObserved", "LikeToggled", "NowPlayingChanged",
+                "FrameObserved", "LikeObserved", "LikeToggled", "ListObserved", "NowPlayingChanged",
                 "PlayabilityChecked", "PlaybackProgressed", "ProfileEdited", "QuestionAsked",
                 "QuestionObserved", "QueueCleared", "ScheduleListed", "ShowObserved", "SignedIn",
                 "SignedOut",
@@ -246,6 +246,11 @@ struct RefusedPayload: CustomTestStringConvertible {
             "address"),
         RefusedPayload(
             "ContactObserved", #"{"address":"ada@example.org"}"#, .invalidPayload, "system"),
+        RefusedPayload("ListObserved", #"{"list":"stream"}"#, .invalidPayload, "list"),
+        RefusedPayload("ListObserved", #"{"list":"roll/"}"#, .invalidPayload, "list"),
+        RefusedPayload(
+            "ListObserved", #"{"list":"roll/1","thumbnailUrl":"nourl"}"#, .invalidPayload,
+            "thumbnailUrl"),
         RefusedPayload("VideoExtracted", #"{"video":"youtube:a"}"#, .invalidPayload, "url"),
         RefusedPayload(
             "VideoExtracted", #"{"video":"youtube:a","url":"nourl"}"#, .invalidPayload, "url"),

@@ -125,6 +125,11 @@ import Testing
                 var seen = ContactObserved()
                 (seen.address, seen.system) = (address, "shelby")
                 try script.sight(seen, at: maybe(second), origin: origin)
+                var list = ListObserved()
+                list.list = "roll/\(number(2))"
+                if number(2) == 0 { list.title = "t\(number(3))" }
+                if number(2) == 0 { list.followed = number(2) == 0 }
+                try script.sight(list, at: maybe(second), origin: origin)
             default:
                 let summary = number(2) == 0 ? #""cleared":["summary"]"# : #""summary":"s""#
                 let (show, version, name) = (number(3) + 1, number(9), number(5))

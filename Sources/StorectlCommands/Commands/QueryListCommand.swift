@@ -66,6 +66,49 @@ struct QueryListCommand: ParsableCommand {
     }
 }
 
+/// `storectl query lists`.
+struct QueryListsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lists",
+        abstract: "List the rolls and dashboards that remotes keep, by title.",
+        discussion: """
+            Contains the rolls that you follow, and the lists that you read with storectl sync \
+            --list. query list shows the videos of a list.
+
+            EXAMPLE:
+              storectl query lists
+              storectl query lists --json
+            """)
+
+    @OptionGroup var page: PageOptions
+    @OptionGroup var options: QueryOptions
+
+    func run() throws {
+        let projections = VideoProjections.standard
+        let found = try options.query(projections, [projections.knownLists]) {
+            try $0.lists(limit: page.limit, cursor: page.cursor)
+        }
+        try options.print(JSON(encoding: found)) { text in
+            var table = TextTable([
+                .text("list"), .text("followed"), .text("owner"), .long("title"),
+            ])
+            for list in found.lists { table.add(list.cells) }
+            text.table(table)
+            page.remark(next: found.next, &text)
+        }
+    }
+}
+
+extension ListEntry {
+    /// The cells of a row in a table of lists.
+    var cells: [String] {
+        [
+            list, isFollowed.map { $0 ? "yes" : "no" } ?? "", ownerName ?? owner ?? "",
+            title ?? "",
+        ]
+    }
+}
+
 /// The options that select a part of a group.
 struct PartOptions: ParsableArguments {
     @Option(help: ArgumentHelp("The number of entries to skip.", valueName: "index"))

@@ -74,7 +74,7 @@ struct RemoteAddCommand: ParsableCommand {
         }
         let document: JSON = [
             "name": .text(remote.name), "system": .text(remote.system), "url": .text(remote.url),
-            "schedules": .list(remote.parts.map { .text($0) }),
+            "schedules": remote.schedules, "lists": remote.lists,
         ]
         try options.print(document) { text in
             let parts = remote.parts.isEmpty ? "" : ", \(remote.parts.joined(separator: ", "))"
@@ -106,7 +106,7 @@ struct RemoteListCommand: ParsableCommand {
         }
         try options.print(["remotes": .list(statuses.map(\.json))]) { text in
             var table = TextTable([
-                .text("name"), .text("system"), .text("url"), .text("schedules"),
+                .text("name"), .text("system"), .text("url"), .text("parts"),
                 .state("state"),
             ])
             for text in statuses {

@@ -42,12 +42,15 @@ extension SyncCommand {
         try report(SyncOutcome(done), isPreview: false)
     }
 
-    /// Performs the checks that need no network; with `--dry-run`, returns a preview of the sync.
+    /// Performs the checks that need no network, and records the chosen lists; with `--dry-run`,
+    /// returns a preview of the sync.
     private func prepare(
         _ store: TapedeckStore, _ remotes: StoreRemotes
     ) throws -> RemoteReport? {
         let remote = try remotes.named(target)
         try DemoStore.refuse(store.log)
+        if !list.isEmpty { try remotes.addLists(list, to: target) }
+        if !unlist.isEmpty { try remotes.removeLists(unlist, from: target) }
         guard dryRun else { return nil }
         var report = RemoteReport()
         try remotes.outbox(of: remote) { delivery in

@@ -14,6 +14,10 @@ struct SyncCommand: AsyncParsableCommand {
             your intents. A sync can be interrupted at any point and repeated. --watch stays \
             connected and follows changes on both sides until it is interrupted.
 
+            --list chooses a list that this sync and all later ones read on all of your devices: \
+            roll/ID, dashboard/ID, or following for the rolls that you follow. Only Shelby's v1 \
+            API has such lists; see query lists and query list.
+
             EXAMPLE:
               storectl sync http://127.0.0.1:8737 --token-file token
               storectl sync http://127.0.0.1:8737 --token-file token --watch
@@ -21,6 +25,8 @@ struct SyncCommand: AsyncParsableCommand {
               storectl sync home
               storectl sync home --dry-run
               storectl sync tv --refresh
+              storectl sync home --list following --list roll/50bd0dfe0d61ec6cbf000001
+              storectl sync home --unlist following
             """)
 
     @Argument(help: "The server's URL, or the name of a remote.")
@@ -37,6 +43,18 @@ struct SyncCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
+            "Read this list of a remote from now on, on all devices; may be repeated.",
+            valueName: "list"))
+    var list: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
+            "Stop reading this list of a remote, on all devices; may be repeated.",
+            valueName: "list"))
+    var unlist: [String] = []
+
+    @Option(
+        help: ArgumentHelp(
             "The file that contains the server's token (default: $TAPEDECK_TOKEN_FILE).",
             valueName: "path"), completion: .file())
     var tokenFile: String?
@@ -45,8 +63,14 @@ struct SyncCommand: AsyncParsableCommand {
 
     func validate() throws {
         if watch, dryRun { throw ValidationError("--watch and --dry-run cannot be combined") }
-        if refresh, target.contains("://") {
-            throw ValidationError("--refresh is for remotes, but \(target.prefix(80)) is a server")
+        let forRemotes = [
+            ("--refresh", refresh), ("--list", !list.isEmpty), ("--unlist", !unlist.isEmpty),
+        ]
+        for (option, isGiven) in forRemotes where isGiven && target.contains("://") {
+            throw ValidationError("\(option) is for remotes, but \(target.prefix(80)) is a server")
+        }
+        if dryRun, !list.isEmpty || !unlist.isEmpty {
+            throw ValidationError("--dry-run cannot be combined with --list or --unlist")
         }
     }
 

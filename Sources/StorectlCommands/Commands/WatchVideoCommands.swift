@@ -90,6 +90,24 @@ struct WatchLaterCommand: ParsableCommand {
     }
 }
 
+/// `storectl watch lists`.
+struct WatchListsCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "lists",
+        abstract: "Watch the rolls and dashboards that remotes keep; see query lists.",
+        discussion: """
+            EXAMPLE:
+              storectl watch lists
+            """)
+
+    @OptionGroup var watching: WatchOptions
+    @OptionGroup var options: StoreOptions
+
+    func run() throws {
+        try watching.run(.lists(limit: watching.limit), .standard, options, \.cells)
+    }
+}
+
 /// `storectl watch shares`.
 struct WatchSharesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

@@ -5,6 +5,9 @@ enum AppendableEvents {
     /// The commands that record the remaining types, and hints on how to call them.
     private static let commands: [String: (command: String, hint: String)] = [
         "RemoteAdded": ("storectl remote add", "storectl remote add NAME SYSTEM URL"),
+        "RemoteListToggled": (
+            "storectl sync --list", "storectl sync NAME --list LIST"
+        ),
         "RemoteRemoved": ("storectl remote remove", "storectl remote remove NAME"),
         "OutcomeRecorded": (
             "storectl sync and storectl outbox",

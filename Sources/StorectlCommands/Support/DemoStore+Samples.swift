@@ -4,7 +4,7 @@ extension DemoStore {
     /// At least one event of every type, and data for every query.
     static var samples: [Sample] {
         shared + videos + queue + birdTube + users + answers + television + descriptions + contacts
-            + visits
+            + visits + lists
     }
 
     /// Videos that other users share, activity on these videos, and an answer.
@@ -460,5 +460,16 @@ extension DemoStore {
             "VisitStarted", "2012-05-06T11:00:01Z",
             #"{"account":"demo-ada","system":"shelby"}"#
         ),
+    ]
+
+    /// A roll that the user follows.
+    private static let lists: [Sample] = [
+        (
+            "ListObserved", "2012-05-06T11:00:02Z",
+            """
+            {"list":"roll/dragons","title":"Dragons","owner":"demo-linus","ownerName":"linus",\
+            "thumbnailUrl":"https://img.example.org/dragons.jpg","followed":true}
+            """
+        )
     ]
 }

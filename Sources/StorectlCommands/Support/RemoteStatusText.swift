@@ -20,7 +20,8 @@ struct RemoteStatusText {
         [
             "name": .text(status.remote.name), "system": .text(status.remote.system),
             "url": .text(status.remote.url),
-            "schedules": .list(status.remote.parts.map { .text($0) }), "state": .text(state),
+            "schedules": status.remote.schedules, "lists": status.remote.lists,
+            "state": .text(state),
             "loggedIn": .init(status.hasLogin),
             "contactedAt": .init(RemoteStatusText.time(status.contactedAt)),
             "readAt": .init(RemoteStatusText.time(status.readAt)),
@@ -58,5 +59,17 @@ struct RemoteStatusText {
 
     private static func time(_ milliseconds: UInt64?) -> String? {
         milliseconds.map { TimeArgument.text(Int64(clamping: $0)) }
+    }
+}
+
+extension Remote {
+    /// The schedules that are read from TVmaze; empty for other systems.
+    var schedules: JSON { .list(parts(areLists: false)) }
+    /// The lists that the user has chosen; empty for systems whose lists cannot be chosen.
+    var lists: JSON { .list(parts(areLists: true)) }
+
+    private func parts(areLists: Bool) -> [JSON] {
+        guard Connectors.hasLists(system, url: url) == areLists else { return [] }
+        return parts.map { .text($0) }
     }
 }

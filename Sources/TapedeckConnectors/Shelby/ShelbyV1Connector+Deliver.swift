@@ -45,7 +45,7 @@ extension ShelbyV1Connector {
     /// The remote counts a repeated like again and creates another copy.
     private func like(_ known: KnownFrames, _ account: RemoteAccount) -> DeliveryPlan {
         guard let frame = known.winner(rule, notOf: account.user) else {
-            if known.isLiked { return .satisfied(.feed(ShelbyV1Connector.likes)) }
+            if known.isLiked { return .satisfied(.feed(ShelbyV1Feed.personalRoll.name)) }
             return .refused(
                 .conditionFailed,
                 "no other user shares the video on Shelby, and users cannot like their own frames")
@@ -55,7 +55,7 @@ extension ShelbyV1Connector {
             probe: rollFrames(account), baseline: frame.id)
         // The like may have been added elsewhere.
         like.isAskedFirst = true
-        like.shownBy = ShelbyV1Connector.likes
+        like.shownBy = ShelbyV1Feed.personalRoll.name
         guard known.isLiked else { return .deliver([like]) }
         // The like may have been removed elsewhere.
         like.shownBy = nil
@@ -71,7 +71,7 @@ extension ShelbyV1Connector {
                 frame: frame.id, oldestCopy: ShelbyV1ID(oldest.id),
                 newestCopy: ShelbyV1ID(newest.id)
             ).text
-        return .satisfied(.wholeFeed(ShelbyV1Connector.likes, otherwise: [like]))
+        return .satisfied(.wholeFeed(ShelbyV1Feed.personalRoll.name, otherwise: [like]))
     }
 
     /// Deletes the copies from the roll; the remote then removes the like from the original frames.
@@ -82,7 +82,7 @@ extension ShelbyV1Connector {
                     .notThere,
                     "the like cannot be removed yet: Shelby has not yet listed the copy of the video that"
                         + " it made for the like")
-                : .satisfied(.feed(ShelbyV1Connector.likes))
+                : .satisfied(.feed(ShelbyV1Feed.personalRoll.name))
         }
         let liked = known.shared.filter(\.isLiked).map(\.id).joined(separator: " ")
         return .deliver(
@@ -327,7 +327,7 @@ extension ShelbyV1Connector {
         let frame = baseline.frame
         let time = observedAt(response, intent)
         var reading = ShelbyV1Reading(account, observedAt: time)
-        for value in rows { reading.add(value, at: "$", isFrame: true) }
+        for value in rows { reading.add(value, at: "$", of: .personalRoll) }
         if let copy = reading.likes.first(where: { $0.video == String(intent.key.name) }) {
             return .found(
                 Confirmation(

@@ -5,24 +5,25 @@ internal import TapedeckVideo
 
 /// The lists whose missing entries were removed.
 enum ShelbyV1List {
-    /// The user's own roll.
-    case roll
+    /// The frames of a roll, or the rolls that the user follows.
+    case feed(ShelbyV1Feed)
     /// The messages of a conversation about a video.
     case conversation(String, about: String)
 
     init?(_ name: String) {
-        let parts = name.split(separator: " ", maxSplits: 2).map(String.init)
-        switch parts.count {
-        case 1 where name == ShelbyV1Connector.likes: self = .roll
-        case 3: self = .conversation(parts[1], about: parts[2])
-        default: return nil
+        if let feed = ShelbyV1Feed(name) {
+            self = .feed(feed)
+            return
         }
+        let parts = name.split(separator: " ", maxSplits: 2).map(String.init)
+        guard parts.count == 3 else { return nil }
+        self = .conversation(parts[1], about: parts[2])
     }
 
     /// The name, from which the list can be created again.
     var name: String {
         switch self {
-        case .roll: ShelbyV1Connector.likes
+        case .feed(let feed): feed.name
         case .conversation(let id, let video): "conversation \(id) \(video)"
         }
     }
@@ -34,7 +35,7 @@ extension ShelbyV1Connector {
     ) throws -> ListFindings {
         let known = KnownEntries(views, projections)
         switch ShelbyV1List(list.name) {
-        case .roll:
+        case .feed(.personalRoll):
             let missing = try known.entries(of: VideoGroup.personalRoll).filter {
                 !list.entries.contains($0.entry)
             }
@@ -58,7 +59,22 @@ extension ShelbyV1Connector {
                 return try ProposedEvent(sighting: removal, observedAt: list.readAt)
             }
             return ListFindings(removals: removals)
-        case nil: return ListFindings()
+        case .feed(.roll(let id)):
+            let group = VideoGroup.roll(id)
+            let removals = try known.entries(of: group).filter {
+                !list.entries.contains($0.entry)
+            }.map { try removal(of: $0.entry, from: group, $0.video, at: list.readAt) }
+            return ListFindings(removals: removals)
+        case .feed(.following):
+            let removals = try known.followedLists().filter {
+                !list.entries.contains(String($0.dropFirst(VideoGroup.roll("").count)))
+            }.map { name in
+                var sighting = ListObserved()
+                (sighting.list, sighting.followed) = (name, false)
+                return try proposal(sighting, list.readAt)
+            }
+            return ListFindings(removals: removals)
+        case .feed, nil: return ListFindings()
         }
     }
 
@@ -78,15 +94,25 @@ extension ShelbyV1Connector {
             var removal = FrameObserved()
             (removal.frame, removal.video, removal.removed) = (frame.id, String(video.name), true)
             if frame.isCopy { removal.likedCopy = true }
-            var listed = VideoListed()
-            (listed.list, listed.entry) = (VideoGroup.personalRoll, frame.id)
-            (listed.video, listed.removed) = (removal.video, true)
-            events += [try proposal(removal, time), try proposal(listed, time)]
+            events += [
+                try proposal(removal, time),
+                try self.removal(of: frame.id, from: VideoGroup.personalRoll, video, at: time),
+            ]
         }
         if !lost.isEmpty, lost.count == known.copies.count {
             let liked = known.shared.filter(\.isLiked).map(\.id)
             events += try flag(false, liked, of: video, time)
         }
         return events
+    }
+
+    /// Returns the removal of a video's entry from a list.
+    private func removal(
+        of entry: String, from list: String, _ video: Tag, at time: Int64
+    ) throws -> ProposedEvent {
+        var removal = VideoListed()
+        (removal.list, removal.entry) = (list, entry)
+        (removal.video, removal.removed) = (String(video.name), true)
+        return try proposal(removal, time)
     }
 }

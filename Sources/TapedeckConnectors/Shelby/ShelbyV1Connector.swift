@@ -23,14 +23,23 @@ package import TapedeckVideo
 /// user's public roll. Marks and likes cannot be distinguished, so watching a marked video would
 /// also remove a like.
 ///
+/// Besides the user's stream and public roll, the connector reads the lists that the user has
+/// chosen: other dashboards and rolls, and the list of the rolls that the user follows. The videos
+/// of a chosen list were not shared with the user, so they are on that list only.
+///
 /// Likes are read from the frames' upvoters and from the user's public roll. A like removed
 /// elsewhere is noticed only when its frame is read again, because the roll does not report
 /// removals.
 package struct ShelbyV1Connector: Connector {
     let projections: VideoProjections
+    /// The lists that the user has chosen.
+    private let lists: [ShelbyV1Feed]
 
-    /// Creates a connector that looks up state in `projections`.
-    package init(_ projections: VideoProjections = .standard) { self.projections = projections }
+    /// Creates a connector that looks up state in `projections`; unknown lists are skipped.
+    package init(_ projections: VideoProjections = .standard, lists: [String] = []) {
+        self.projections = projections
+        self.lists = lists.compactMap { ShelbyV1Feed($0) }.filter(\.isChosen)
+    }
 
     package var manifest: ConnectorManifest {
         ConnectorManifest(
@@ -40,7 +49,7 @@ package struct ShelbyV1Connector: Connector {
     }
 
     package var lookups: [any Projection] {
-        [ShelbyFrames(), projections.videos, projections.lists]
+        [ShelbyFrames(), projections.videos, projections.lists, projections.knownLists]
     }
 
     // MARK: - Login
@@ -186,8 +195,6 @@ package struct ShelbyV1Connector: Connector {
 
     // MARK: - Reading
 
-    private static let dashboard = "dashboard"
-    static let likes = "likes"
     private static let pageCount = 50
     /// The minimum number of rows in a full page; a page with fewer rows is the last page.
     ///
@@ -198,13 +205,18 @@ package struct ShelbyV1Connector: Connector {
     private static let lookBack: Int64 = 7_200_000
 
     package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {
-        [RemotePage(ShelbyV1Connector.dashboard), RemotePage(ShelbyV1Connector.likes)]
+        ([.stream, .personalRoll] + lists).map { RemotePage($0.name) }
     }
 
     package func request(for page: RemotePage, _ account: RemoteAccount) -> RemoteRequest {
-        page.feed == ShelbyV1Connector.likes
-            ? rollFrames(account, since: page.place)
-            : list("/dashboard", since: page.place)
+        switch ShelbyV1Feed(page.feed) {
+        case .personalRoll: rollFrames(account, since: page.place)
+        case .roll(let id): list("/roll/\(id)/frames", since: page.place)
+        case .dashboard(let id): list("/user/\(id)/dashboard", since: page.place)
+        case .following:
+            RemoteRequest("GET", "/user/\(RemoteRequest.segment(account.user))/rolls/following")
+        case .stream, nil: list("/dashboard", since: page.place)
+        }
     }
 
     /// Returns the request for the user's public roll, starting at the row with the id `since` and
@@ -225,19 +237,33 @@ package struct ShelbyV1Connector: Connector {
     package func read(
         _ response: RemoteResponse, of page: RemotePage, _ account: RemoteAccount
     ) throws(SyncFailure) -> RemoteContent {
-        let isRoll = page.feed == ShelbyV1Connector.likes
-        let result = try ShelbyV1Documents.result(response)
-        let rows = isRoll ? try rollRows(result) : result
+        let feed = ShelbyV1Feed(page.feed) ?? .stream
+        let result: JSONValue
+        do {
+            result = try ShelbyV1Documents.result(response)
+        } catch {
+            // Other lists must not fail because one was deleted or became private.
+            guard feed.isChosen, [.notFound, .remoteError].contains(error.code),
+                Self.isOwnAnswer(response)
+            else { throw error }
+            var content = RemoteContent()
+            content.missing = (page.feed, "\(page.feed) (\(error.message))")
+            return content
+        }
+        var reading = ShelbyV1Reading(account, observedAt: response.date)
+        if page.place.isEmpty { reading.describe(feed, result) }
+        let rows = feed.hasEntries || feed == .following ? result : try rollRows(result)
         guard case .array(let list) = rows else {
             throw SyncFailure(.remoteError, "Shelby did not return a list")
         }
-        var reading = ShelbyV1Reading(account, observedAt: response.date)
-        for (index, value) in list.enumerated() {
-            reading.add(value, at: "$[\(index)]", isFrame: isRoll)
-        }
+        for (index, value) in list.enumerated() { reading.add(value, at: "$[\(index)]", of: feed) }
         var content = reading.content
+        if feed == .following {
+            content.lists.append(ListPart(page.feed, reading.rows, .whole))
+            return content
+        }
         content.next = next(behind: page, list.count, reading.oldest)
-        if isRoll {
+        if !feed.hasEntries {
             var total: Int?
             if case .object(let roll) = result {
                 total = roll["frame_count"]?.int64.map { Int($0) }
@@ -306,22 +332,24 @@ struct ShelbyV1Reading {
         self.observedAt = observedAt
     }
 
-    /// Adds a row: a frame of a roll, or an entry of a dashboard; an unreadable row is refused.
-    mutating func add(_ value: JSONValue, at path: String, isFrame: Bool) {
+    /// Adds a row of a feed; an unreadable row is refused.
+    mutating func add(_ value: JSONValue, at path: String, of feed: ShelbyV1Feed) {
         do throws(IngestRefusal) {
             let row = try JSONElement(value, at: path)
             let id = try row.shelbyID("id")
-            (oldest, newest) = (min(oldest ?? id, id), max(newest ?? id, id))
             rows.append(id.text)
-            let element = isFrame ? row : try ShelbyV1Documents.frame(ofEntry: row)
+            guard let group = feed.group else {
+                var list = try row.shelbyV1Roll()
+                list.followed = true
+                return propose(list, at: path)
+            }
+            (oldest, newest) = (min(oldest ?? id, id), max(newest ?? id, id))
+            let element = feed.hasEntries ? try ShelbyV1Documents.frame(ofEntry: row) : row
             guard let element, let frame = try ShelbyV1Frame(element) else { return }
-            add(frame, isShared: !isFrame, at: path)
-            propose(
-                isFrame
-                    ? frame.listing(on: VideoGroup.personalRoll)
-                    : frame.listing(as: id, on: VideoGroup.stream), at: path)
+            add(frame, isShared: feed == .stream, at: path)
+            propose(frame.listing(as: feed.hasEntries ? id : nil, on: group), at: path)
             // The other feed covers the user's own roll.
-            if !isFrame, let roll = frame.roll, roll != personalRoll {
+            if feed.hasEntries, let roll = frame.roll, roll != personalRoll {
                 propose(frame.listing(on: VideoGroup.roll(roll)), at: path)
             }
         } catch {
@@ -329,10 +357,25 @@ struct ShelbyV1Reading {
         }
     }
 
+    /// Adds the description of a chosen list.
+    mutating func describe(_ feed: ShelbyV1Feed, _ result: JSONValue) {
+        switch feed {
+        case .stream, .personalRoll, .following: break
+        case .dashboard(let owner):
+            propose(.with { ($0.list, $0.owner) = (feed.name, owner) } as ListObserved, at: "$")
+        case .roll:
+            do throws(IngestRefusal) {
+                propose(try JSONElement(result, at: "$").shelbyV1Roll(), at: "$")
+            } catch {
+                refuse(error)
+            }
+        }
+    }
+
     /// Adds a frame and its messages.
     ///
-    /// - Parameter isShared: Whether someone shared the frame with the user, which is false for the
-    ///   user's own roll.
+    /// - Parameter isShared: Whether someone shared the frame with the user, which is false for all
+    ///   feeds except the stream.
     mutating func add(_ frame: ShelbyV1Frame, isShared: Bool, at path: String) {
         frame.refused.forEach { refuse($0) }
         if frame.isLike(of: user) { likes.append(frame) }

@@ -256,6 +256,17 @@ extension JSONElement {
         return id
     }
 
+    /// Returns a sighting of the roll that this element describes.
+    func shelbyV1Roll() throws(IngestRefusal) -> ListObserved {
+        var list = ListObserved()
+        list.list = VideoGroup.roll(try shelbyID("id").text)
+        if let title = try text("title").value { list.title = title }
+        if let owner = try text("creator_id").value { list.owner = owner }
+        if let name = try text("creator_nickname").value { list.ownerName = name }
+        if let picture = webURL("thumbnail_url") { list.thumbnailURL = picture }
+        return list
+    }
+
     fileprivate func shelbyV1Video() throws(IngestRefusal) -> VideoKey {
         guard let provider = try text("provider_name").value else {
             throw IngestRefusal("\(path).provider_name", .invalidPayload, "is missing")

@@ -8,7 +8,9 @@ enum ShelbyV1Lists {
         _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
     ) {
         read(document, context, &result) { (envelope) throws(IngestRefusal) in
-            (context.list ?? VideoGroup.stream, try envelope.list("result") ?? [], "$.result")
+            Rows(
+                list: context.list ?? VideoGroup.stream, values: try envelope.list("result") ?? [],
+                path: "$.result")
         }
     }
 
@@ -18,15 +20,30 @@ enum ShelbyV1Lists {
     ) {
         read(document, context, &result) { (envelope) throws(IngestRefusal) in
             guard let roll = try envelope.object("result").value else { return nil }
-            let id = try roll.shelbyID("id").text
-            return (
-                context.list ?? VideoGroup.roll(id), try roll.list("frames") ?? [],
-                "$.result.frames"
-            )
+            let described = try roll.shelbyV1Roll()
+            return Rows(
+                list: context.list ?? described.list, described: described,
+                values: try roll.list("frames") ?? [], path: "$.result.frames")
         }
     }
 
-    private typealias Rows = (list: String, values: [JSONValue], path: String)
+    /// `/v1/user/{id}/rolls/following`: the rolls that the user follows.
+    static func following(
+        _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult
+    ) {
+        read(document, context, &result) { (envelope) throws(IngestRefusal) in
+            Rows(values: try envelope.list("result") ?? [], path: "$.result")
+        }
+    }
+
+    private struct Rows {
+        /// The list that contains the rows; nil if the rows are rolls that the user follows.
+        var list: String?
+        /// The description of the list in the response; nil if there is none.
+        var described: ListObserved?
+        var values: [JSONValue]
+        var path: String
+    }
 
     private static func read(
         _ document: JSONValue, _ context: IngestContext, _ result: inout IngestResult,
@@ -42,6 +59,7 @@ enum ShelbyV1Lists {
                 throw IngestRefusal(
                     "$", .remoteError, "the remote returned an error: \(text.prefix(200))")
             }
+            if let list = rows.described { context.propose(list, at: "$.result", in: &result) }
             for (index, value) in rows.values.enumerated() {
                 let path = "\(rows.path)[\(index)]"
                 add(value, at: path, to: rows.list, context, &result)
@@ -52,11 +70,16 @@ enum ShelbyV1Lists {
     }
 
     private static func add(
-        _ value: JSONValue, at path: String, to list: String, _ context: IngestContext,
+        _ value: JSONValue, at path: String, to list: String?, _ context: IngestContext,
         _ result: inout IngestResult
     ) {
         do throws(IngestRefusal) {
             let row = try JSONElement(value, at: path)
+            guard let list else {
+                var roll = try row.shelbyV1Roll()
+                roll.followed = true
+                return context.propose(roll, at: path, in: &result)
+            }
             let isEntry = row.has("frame") || row.has("action")
             let element = isEntry ? try ShelbyV1Documents.frame(ofEntry: row) : row
             guard let element, let frame = try ShelbyV1Frame(element) else { return }

@@ -62,6 +62,27 @@ public nonisolated struct RemoteRemoved: Sendable {
   public init() {}
 }
 
+/// The user chose whether the remote's list is read. The choice applies to the remote with the same name until it is
+/// removed or its address changes.
+public nonisolated struct RemoteListToggled: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The user's name for the remote.
+  public var name: String = String()
+
+  /// The list, as named by the connector, such as `roll/ID`.
+  public var list: String = String()
+
+  /// Whether the list is read.
+  public var isOn: Bool = false
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+}
+
 /// The outcome of an intent at a remote. An outcome has the same tags as its intent, so that both events are
 /// folded into the same keys.
 public nonisolated struct OutcomeRecorded: Sendable {
@@ -296,6 +317,46 @@ nonisolated extension RemoteRemoved: SwiftProtobuf.Message, SwiftProtobuf._Messa
 
   public static func ==(lhs: RemoteRemoved, rhs: RemoteRemoved) -> Bool {
     if lhs.name != rhs.name {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension RemoteListToggled: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".RemoteListToggled"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}name\0\u{1}list\0\u{3}is_on\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.name) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self.list) }()
+      case 3: try { try decoder.decodeSingularBoolField(value: &self.isOn) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    if !self.name.isEmpty {
+      try visitor.visitSingularStringField(value: self.name, fieldNumber: 1)
+    }
+    if !self.list.isEmpty {
+      try visitor.visitSingularStringField(value: self.list, fieldNumber: 2)
+    }
+    if self.isOn != false {
+      try visitor.visitSingularBoolField(value: self.isOn, fieldNumber: 3)
+    }
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: RemoteListToggled, rhs: RemoteListToggled) -> Bool {
+    if lhs.name != rhs.name {return false}
+    if lhs.list != rhs.list {return false}
+    if lhs.isOn != rhs.isOn {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

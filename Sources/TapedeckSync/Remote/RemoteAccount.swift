@@ -90,14 +90,17 @@ extension RemoteAccount {
 package struct RemoteConnection: Sendable {
     /// Returns the account on the remote that the store belongs to; nil before the first login.
     package var account: @Sendable () throws -> String?
-    /// Returns whether the store is still connected to the remote at the same address.
-    package var isThere: @Sendable () throws -> Bool
+    /// Returns the remote with its current parts; nil if it was removed or has a new address.
+    package var remote: @Sendable () throws -> Remote?
+    /// Returns the connector that reads a remote's parts; nil if there is none.
+    package var connector: @Sendable (Remote) -> (any Connector)?
 
     package init(
         account: @escaping @Sendable () throws -> String?,
-        isThere: @escaping @Sendable () throws -> Bool
+        remote: @escaping @Sendable () throws -> Remote?,
+        connector: @escaping @Sendable (Remote) -> (any Connector)?
     ) {
-        (self.account, self.isThere) = (account, isThere)
+        (self.account, self.remote, self.connector) = (account, remote, connector)
     }
 }
 

@@ -34,6 +34,13 @@ extension RemoteRemoved: RemoteEvent {
     public var tags: [Tag] { get throws { [try Tag(Remotes.kind, name)] } }
 }
 
+extension RemoteListToggled: RemoteEvent {
+    /// `RemoteListToggled`.
+    public static let eventType: EventType = "RemoteListToggled"
+    /// The tag of the remote.
+    public var tags: [Tag] { get throws { [try Tag(Remotes.kind, name)] } }
+}
+
 extension OutcomeRecorded: RemoteEvent {
     /// `OutcomeRecorded`.
     public static let eventType: EventType = "OutcomeRecorded"
@@ -61,8 +68,8 @@ extension FeedRead: RemoteEvent {
 /// The events of this module by name, for printing a log.
 public enum RemoteEvents {
     private static let messages: [any RemoteEvent.Type] = [
-        RemoteAdded.self, RemoteRemoved.self, OutcomeRecorded.self, IntentClaimed.self,
-        FeedRead.self,
+        RemoteAdded.self, RemoteRemoved.self, RemoteListToggled.self, OutcomeRecorded.self,
+        IntentClaimed.self, FeedRead.self,
     ]
 
     /// All event types of this module.

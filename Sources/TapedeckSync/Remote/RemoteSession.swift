@@ -67,8 +67,8 @@ package struct RemoteSession {
     }
 
     package let log: EventLog
-    package let remote: Remote
-    let connector: any Connector
+    package private(set) var remote: Remote
+    private(set) var connector: any Connector
     let runner: ProjectionRunner
     let outboxes: [Outbox]
     let options: Options
@@ -155,8 +155,7 @@ package struct RemoteSession {
     /// - Parameters:
     ///   - runner: Serves the outboxes and the connector's lookups.
     ///   - outboxes: The outboxes of the connector's kinds.
-    ///   - connection: Provides the store's account on the remote and reports whether the remote
-    ///     was removed.
+    ///   - connection: Provides the store's account on the remote, and the remote as it is now.
     ///   - clock: Measures leases.
     ///   - refreshesAll: Whether the first reading also requests fresh pages.
     ///
@@ -330,8 +329,10 @@ package struct RemoteSession {
     private mutating func gone() throws -> SyncFailure? {
         let head = try log.currentHead()
         if head != connectionSeenAt {
-            isRemoved = try !connection.isThere()
             connectionSeenAt = head
+            let current = try connection.remote()
+            isRemoved = current == nil
+            if let current { try takeUpParts(of: current) }
         }
         if isRemoved {
             return SyncFailure(
@@ -348,6 +349,13 @@ package struct RemoteSession {
         return SyncFailure(
             .unauthorized, "this device is logged out of \(remote.name)",
             hint: "run storectl login \(remote.name)")
+    }
+
+    /// Starts a new reading if the parts of the remote have changed.
+    private mutating func takeUpParts(of current: Remote) throws {
+        guard current.parts != remote.parts, let new = connection.connector(current) else { return }
+        (remote, connector) = (current, new)
+        try beginReading()
     }
 
     /// The account; nil if its token has expired and no new login has been tried yet.

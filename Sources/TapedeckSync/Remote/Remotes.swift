@@ -12,15 +12,20 @@ public struct Remotes: Projection {
 
     /// `remotes`.
     public var name: String { "remotes" }
-    /// 2.
-    public var version: Int { 2 }
+    /// 3.
+    public var version: Int { 3 }
     /// `remote`.
     public var tagKind: String { Remotes.kind }
-    /// The events that add and remove remotes.
-    public var eventTypes: [EventType] { [RemoteAdded.eventType, RemoteRemoved.eventType] }
+    /// The events that add, change and remove remotes.
+    public var eventTypes: [EventType] {
+        [RemoteAdded.eventType, RemoteRemoved.eventType, RemoteListToggled.eventType]
+    }
     /// A sentence that explains how the state of a remote is determined.
     public var ruleText: String? {
-        "The last event about a remote either sets its system and address or removes the remote."
+        """
+        The last addition of a remote sets its system, address and parts unless the remote was \
+        removed later; each later choice adds a list to the parts or removes it.
+        """
     }
     /// One table: the current remotes, by name.
     public var tables: [String] { ["by-name"] }
@@ -50,16 +55,21 @@ public struct Remotes: Projection {
         }
     }
 
-    /// Folds an addition or a removal.
+    /// Folds an addition, a removal or a choice of a list.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
-        guard event.typeIndex == 0 else {
-            key.state = State()
-            return
+        switch event.typeIndex {
+        case 0:
+            let added = try event.decode(RemoteAdded.self)
+            key.state.system = added.system
+            key.state.url = added.url
+            key.state.parts = added.parts
+        case 1: key.state = State()
+        default:
+            guard key.state.system != nil else { return }
+            let choice = try event.decode(RemoteListToggled.self)
+            key.state.parts.removeAll { $0 == choice.list }
+            if choice.isOn { key.state.parts.append(choice.list) }
         }
-        let added = try event.decode(RemoteAdded.self)
-        key.state.system = added.system
-        key.state.url = added.url
-        key.state.parts = added.parts
     }
 
     /// Adds one row if the remote exists.

@@ -40,7 +40,8 @@ extension MixedActivityGenerator {
         try see(system, activity)
     }
 
-    /// Records the account, and at Shelby an address to which the user has sent a video.
+    /// Records the account, and at Shelby an address to which the user has sent a video and a roll
+    /// that the user follows.
     private mutating func see(_ system: String, _ activity: Activity) throws {
         let account = AccountObserved.with {
             ($0.account, $0.system) = (Accounts.address, system)
@@ -54,5 +55,10 @@ extension MixedActivityGenerator {
             ($0.address, $0.system) = ("\(activity.person)@example.org", system)
         }
         try sight(contact, beside: activity)
+        let list = ListObserved.with {
+            ($0.list, $0.title) = ("roll/\(activity.person)", "Roll of \(activity.person)")
+            ($0.owner, $0.followed) = (activity.person, true)
+        }
+        try sight(list, beside: activity)
     }
 }

@@ -788,6 +788,77 @@ public nonisolated struct VideoListed: Sendable {
   fileprivate var _removed: Bool? = nil
 }
 
+/// An observation of a list that a remote keeps: a channel's dashboard or a roll. A field that a newer observation lacks
+/// keeps its value.
+public nonisolated struct ListObserved: Sendable {
+  // SwiftProtobuf.Message conformance is added in an extension below. See the
+  // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
+  // methods supported on all messages.
+
+  /// The list: `dashboard/ID` or `roll/ID`.
+  public var list: String = String()
+
+  /// The title.
+  public var title: String {
+    get {_title ?? String()}
+    set {_title = newValue}
+  }
+  /// Returns true if `title` has been explicitly set.
+  public var hasTitle: Bool {self._title != nil}
+  /// Clears the value of `title`. Subsequent reads from it will return its default value.
+  public mutating func clearTitle() {self._title = nil}
+
+  /// The id of the user who owns the list.
+  public var owner: String {
+    get {_owner ?? String()}
+    set {_owner = newValue}
+  }
+  /// Returns true if `owner` has been explicitly set.
+  public var hasOwner: Bool {self._owner != nil}
+  /// Clears the value of `owner`. Subsequent reads from it will return its default value.
+  public mutating func clearOwner() {self._owner = nil}
+
+  /// The name of the user who owns the list.
+  public var ownerName: String {
+    get {_ownerName ?? String()}
+    set {_ownerName = newValue}
+  }
+  /// Returns true if `ownerName` has been explicitly set.
+  public var hasOwnerName: Bool {self._ownerName != nil}
+  /// Clears the value of `ownerName`. Subsequent reads from it will return its default value.
+  public mutating func clearOwnerName() {self._ownerName = nil}
+
+  /// The URL of the list's picture.
+  public var thumbnailURL: String {
+    get {_thumbnailURL ?? String()}
+    set {_thumbnailURL = newValue}
+  }
+  /// Returns true if `thumbnailURL` has been explicitly set.
+  public var hasThumbnailURL: Bool {self._thumbnailURL != nil}
+  /// Clears the value of `thumbnailURL`. Subsequent reads from it will return its default value.
+  public mutating func clearThumbnailURL() {self._thumbnailURL = nil}
+
+  /// Whether the account's user follows the list.
+  public var followed: Bool {
+    get {_followed ?? false}
+    set {_followed = newValue}
+  }
+  /// Returns true if `followed` has been explicitly set.
+  public var hasFollowed: Bool {self._followed != nil}
+  /// Clears the value of `followed`. Subsequent reads from it will return its default value.
+  public mutating func clearFollowed() {self._followed = nil}
+
+  public var unknownFields = SwiftProtobuf.UnknownStorage()
+
+  public init() {}
+
+  fileprivate var _title: String? = nil
+  fileprivate var _owner: String? = nil
+  fileprivate var _ownerName: String? = nil
+  fileprivate var _thumbnailURL: String? = nil
+  fileprivate var _followed: Bool? = nil
+}
+
 // MARK: - Code below here is support for the SwiftProtobuf runtime.
 
 fileprivate nonisolated let _protobuf_package = "tapedeck.video.v1"
@@ -1561,6 +1632,65 @@ nonisolated extension VideoListed: SwiftProtobuf.Message, SwiftProtobuf._Message
     if lhs.video != rhs.video {return false}
     if lhs._listedAt != rhs._listedAt {return false}
     if lhs._removed != rhs._removed {return false}
+    if lhs.unknownFields != rhs.unknownFields {return false}
+    return true
+  }
+}
+
+nonisolated extension ListObserved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
+  public static let protoMessageName: String = _protobuf_package + ".ListObserved"
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}list\0\u{1}title\0\u{1}owner\0\u{3}owner_name\0\u{3}thumbnail_url\0\u{1}followed\0")
+
+  public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
+    while let fieldNumber = try decoder.nextFieldNumber() {
+      // The use of inline closures is to circumvent an issue where the compiler
+      // allocates stack space for every case branch when no optimizations are
+      // enabled. https://github.com/apple/swift-protobuf/issues/1034
+      switch fieldNumber {
+      case 1: try { try decoder.decodeSingularStringField(value: &self.list) }()
+      case 2: try { try decoder.decodeSingularStringField(value: &self._title) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self._owner) }()
+      case 4: try { try decoder.decodeSingularStringField(value: &self._ownerName) }()
+      case 5: try { try decoder.decodeSingularStringField(value: &self._thumbnailURL) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self._followed) }()
+      default: break
+      }
+    }
+  }
+
+  public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
+    if !self.list.isEmpty {
+      try visitor.visitSingularStringField(value: self.list, fieldNumber: 1)
+    }
+    try { if let v = self._title {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 2)
+    } }()
+    try { if let v = self._owner {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+    } }()
+    try { if let v = self._ownerName {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 4)
+    } }()
+    try { if let v = self._thumbnailURL {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 5)
+    } }()
+    try { if let v = self._followed {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 6)
+    } }()
+    try unknownFields.traverse(visitor: &visitor)
+  }
+
+  public static func ==(lhs: ListObserved, rhs: ListObserved) -> Bool {
+    if lhs.list != rhs.list {return false}
+    if lhs._title != rhs._title {return false}
+    if lhs._owner != rhs._owner {return false}
+    if lhs._ownerName != rhs._ownerName {return false}
+    if lhs._thumbnailURL != rhs._thumbnailURL {return false}
+    if lhs._followed != rhs._followed {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -44,6 +44,8 @@ public struct VideoProjections: Sendable {
     public var downloads: Downloads
     /// The videos on the lists that remotes keep.
     public var lists: VideoLists
+    /// The lists that remotes keep.
+    public var knownLists: KnownLists
     /// The user's shares.
     public var shares: ShareList
     /// The user's address book.
@@ -94,6 +96,7 @@ public struct VideoProjections: Sendable {
         queue = PlayQueue()
         downloads = Downloads()
         lists = VideoLists()
+        knownLists = KnownLists()
         shares = ShareList()
         contacts = ContactList()
         statistics = PlayStatistics()
@@ -111,8 +114,8 @@ public struct VideoProjections: Sendable {
     /// Returns the system whose remotes supply the data of a projection; nil if there is none.
     static func system(of projection: any Projection) -> String? {
         switch projection {
-        case is VideoList, is WatchLater, is VideoLists, is ShareList, is ContactList,
-            is Playability:
+        case is VideoList, is WatchLater, is VideoLists, is KnownLists, is ShareList,
+            is ContactList, is Playability:
             Shelby.system
         case is AnswerList, is QuestionList, is UserList, is FollowList: Whale.system
         case is SubmissionList, is VideoChat: BirdTube.system
@@ -126,8 +129,9 @@ public struct VideoProjections: Sendable {
         [
             videos, watchLater, answers, questions, users, followers, following, shows, schedule,
             listings, submissions, chat, viewCounts, accounts, playability, extractions, playback,
-            nowPlaying, queue, downloads, lists, shares, contacts, statistics, searchVideos,
-            searchSubmissions, searchShows, searchUsers, searchQuestions, searchAnswers,
+            nowPlaying, queue, downloads, lists, knownLists, shares, contacts, statistics,
+            searchVideos, searchSubmissions, searchShows, searchUsers, searchQuestions,
+            searchAnswers,
         ]
     }
 }

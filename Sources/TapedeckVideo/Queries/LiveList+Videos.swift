@@ -59,6 +59,18 @@ extension LiveQuery where Self == LiveList<ShareEntry> {
     }
 }
 
+extension LiveQuery where Self == LiveList<ListEntry> {
+    /// The first page of the lists that remotes keep; see `VideoQueries.lists`.
+    public static func lists(
+        limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
+    ) -> Self {
+        let part = Self.Part(RowRange(of: projections.knownLists)) { row, queries, _ in
+            LiveEntry(try queries.listEntry(row))
+        }
+        return Self([part], limit: limit, projections)
+    }
+}
+
 extension LiveQuery where Self == LiveList<AccountEntry> {
     /// The first page of the user's accounts; see `VideoQueries.accounts`.
     public static func accounts(

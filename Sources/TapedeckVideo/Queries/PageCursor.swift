@@ -41,6 +41,7 @@ struct PageCursor {
         case groupBackwards = 0x0E
         case shares = 0x0F
         case recipients = 0x10
+        case lists = 0x11
         case followers = 0x46
         case following = 0x47
         case search = 0x53

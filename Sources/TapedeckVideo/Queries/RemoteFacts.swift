@@ -300,6 +300,18 @@ package struct KnownEntries<Reader: ViewReader> {
         return found
     }
 
+    /// Returns the names of the lists that the account's user follows.
+    package func followedLists() throws -> [String] {
+        try views.rows(
+            of: projections.knownLists, table: 0, lower: nil, upper: nil, after: nil, limit: .max
+        ).compactMap { row in
+            let list: ListObserved = try StateReader.read(row.value) {
+                (reader) throws(ModelError) in try reader.message()
+            }
+            return list.followed ? list.list : nil
+        }
+    }
+
     private func items(
         of projection: some Projection, _ key: Tag, _ prefix: [UInt8]
     ) throws -> [Row] {

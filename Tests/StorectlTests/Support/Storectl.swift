@@ -30,7 +30,7 @@ struct Storectl {
     }
 
     /// The number of events in a demo store.
-    static let demoEvents = 74
+    static let demoEvents = 75
 
     /// Creates a demo store.
     static func demo() throws -> Storectl {

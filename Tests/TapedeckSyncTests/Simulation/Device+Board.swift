@@ -45,7 +45,9 @@ final class BoardClient {
         }
         session = try RemoteSession(
             log, remote, BoardConnector(), runner, outboxes: BoardConnector.outboxes,
-            logins: logins, connection: RemoteConnection(account: { nil }, isThere: { true }),
+            logins: logins,
+            connection: RemoteConnection(
+                account: { nil }, remote: { remote }, connector: { _ in nil }),
             options: .init(failuresMax: 5, backoffMax: 4_000),
             clock: device.steadyClock, random: world.random)
         try step { try $0.begin() }

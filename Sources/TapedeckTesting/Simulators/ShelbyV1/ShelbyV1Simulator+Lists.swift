@@ -72,8 +72,15 @@ extension ShelbyV1Simulator {
 
     func following(_ call: Call) -> SimulatedResponse {
         guard call.user != nil else { return Self.unauthorized }
-        let rolls = world.rolls.values.filter { $0.followers.contains(call.id) }.map(\.id).sorted()
-        return Self.result(.array(rolls.map { world.roll($0) }))
+        let rolls = world.rolls.values.filter { $0.followers.contains(call.id) }
+            .sorted { $0.id < $1.id }
+        return Self.result(
+            .array(
+                rolls.map { roll in
+                    world.roll(roll.id).adding([
+                        "creator_nickname": .optional(world.users[roll.creator]?.nickname)
+                    ])
+                }))
     }
 
     func likers(_ call: Call) -> SimulatedResponse {

@@ -1,0 +1,30 @@
+public import TapedeckModel
+
+extension ListObserved: Observation {
+    /// The event type `ListObserved`.
+    public static let eventType: EventType = "ListObserved"
+
+    /// The tag of the list.
+    public var tags: [Tag] { get throws { [try Tag("list", list)] } }
+
+    /// The entity name, `list/<list>`.
+    public var entity: String { "list/\(list)" }
+
+    /// Always nil, because remotes do not version their lists.
+    public var remoteVersion: UInt64? { nil }
+
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    public static var versionMilliseconds: Int64 { 1 }
+
+    /// Checks the list, its title, its owner and the URL of its picture.
+    public func normalized() throws(ModelError) -> ListObserved {
+        guard VideoGroup(list)?.hasID == true else {
+            throw FieldChecks.invalid("list", "is not dashboard/ID or roll/ID")
+        }
+        try FieldChecks.text(title, "title")
+        if hasOwner { try FieldChecks.id(owner, "owner") }
+        try FieldChecks.text(ownerName, "ownerName")
+        if hasThumbnailURL { try FieldChecks.webURL(thumbnailURL, "thumbnailUrl") }
+        return self
+    }
+}

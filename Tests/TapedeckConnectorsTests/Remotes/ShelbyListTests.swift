@@ -1,0 +1,223 @@
+import Tapedeck
+import TapedeckConnectors
+import TapedeckSync
+import TapedeckTesting
+import TapedeckVideo
+import TestSupport
+import Testing
+
+/// The lists of Shelby's v1 API that the user chooses to read.
+@Suite(.offTasks) struct ShelbyListTests {
+    private let rig = ShelbyV1Rig()
+    private let phone: RemoteDevice
+
+    init() throws { phone = try rig.device() }
+
+    private func remotes(_ device: RemoteDevice? = nil) -> StoreRemotes {
+        let store = (device ?? phone).store
+        return StoreRemotes(store.log, store.projections)
+    }
+
+    private func sync(_ device: RemoteDevice? = nil) throws -> RemoteReport? {
+        rig.world.clock.advance(by: .seconds(60))
+        return try (device ?? phone).sync()
+    }
+
+    /// Adds a user whom the account's user does not follow, with frames on the user's roll and with
+    /// dashboard entries for the first of them.
+    private func addStranger(frames count: Int) throws -> (user: ShelbyV1World.User, roll: String) {
+        let now = Int64(rig.world.clock.milliseconds)
+        let id = "4f0000000000000000000001"
+        let user = ShelbyV1World.User(
+            id: id, nickname: "eve", email: "eve@example.org", password: "",
+            publicRoll: "4f0000000000000000000002")
+        try rig.change { world in
+            world.users[id] = user
+            world.rolls[user.publicRoll] = ShelbyV1World.Roll(
+                id: user.publicRoll, title: "Dragons", creator: id)
+            for number in 0..<count {
+                let time = now - Int64(count - number) * 60_000
+                let video = ShelbyV1World.Video(
+                    id: world.makeID(at: time), providerID: "stranger-\(number)",
+                    title: "Title \(number)")
+                world.videos[video.id] = video
+                let frame = ShelbyV1World.Frame(
+                    id: world.makeID(at: time), creator: id, roll: user.publicRoll,
+                    video: video.id, conversation: nil)
+                world.frames[frame.id] = frame
+            }
+            let first = world.frames.values.filter { $0.creator == id }.map(\.id).min()
+            let entry = ShelbyV1World.Entry(id: world.makeID(at: now), user: id, frame: first)
+            world.entries[entry.id] = entry
+        }
+        return (user, user.publicRoll)
+    }
+
+    private func titles(_ group: String, _ device: RemoteDevice? = nil) throws -> [String] {
+        let group = try #require(VideoGroup(group))
+        return try (device ?? phone).query {
+            try $0.videos(in: group, at: UTCTime(milliseconds: 0), limit: QueryLimits.pageCountMax)
+                .videos.map { $0.title ?? "" }
+        }
+    }
+
+    private func lists(_ device: RemoteDevice? = nil) throws -> [String: ListEntry] {
+        let page = try (device ?? phone).query { try $0.lists() }
+        return Dictionary(uniqueKeysWithValues: page.lists.map { ($0.list, $0) })
+    }
+
+    // MARK: - Reading
+
+    @Test func videosOfAChosenRollAreOnThatRollOnly() throws {
+        let (user, roll) = try addStranger(frames: 120)
+        _ = try sync()
+        let timeline = try titles("timeline")
+        try remotes().addLists(["roll/\(roll)"], to: "home")
+        let report = try sync()
+        #expect(report?.failure == nil && report?.missing == [])
+        #expect(try titles("roll/\(roll)") == (0..<120).reversed().map { "Title \($0)" })
+        #expect(try titles("timeline") == timeline && titles("stream").count > 0)
+        #expect(try titles("personal-roll").allSatisfy { !$0.hasPrefix("Title") })
+        let list = try #require(try lists()["roll/\(roll)"])
+        #expect(list.title == "Dragons" && list.owner == user.id && list.isFollowed == nil)
+    }
+
+    @Test func dashboardOfAnotherUserIsRead() throws {
+        let (user, roll) = try addStranger(frames: 3)
+        try remotes().addLists(["dashboard/\(user.id)"], to: "home")
+        _ = try sync()
+        #expect(try titles("dashboard/\(user.id)") == ["Title 0"])
+        #expect(try titles("roll/\(roll)") == ["Title 0"])
+        #expect(try !titles("timeline").contains("Title 0"))
+        #expect(try !titles("stream").contains("Title 0"))
+        #expect(try lists()["dashboard/\(user.id)"]?.owner == user.id)
+    }
+
+    @Test func followedRollsAreListedUntilTheyAreUnfollowed() throws {
+        try remotes().addLists(["following"], to: "home")
+        _ = try sync()
+        let account = try rig.account()
+        let followed = try rig.shelby().world.rolls.values.filter {
+            $0.followers.contains(account.id)
+        }
+        #expect(followed.count == 4)
+        #expect(try lists().count == 4 && lists().values.allSatisfy { $0.isFollowed == true })
+        for roll in followed {
+            let list = try #require(try lists()["roll/\(roll.id)"])
+            #expect(list.title == roll.title && list.owner == roll.creator)
+            #expect(try list.ownerName == rig.shelby().world.users[roll.creator]?.nickname)
+        }
+        try rig.change { $0.rolls[followed[0].id]?.followers = [] }
+        _ = try sync()
+        #expect(try lists()["roll/\(followed[0].id)"]?.isFollowed == false)
+        #expect(try lists().values.filter { $0.isFollowed == true }.count == 3)
+        try rig.change { $0.rolls[followed[0].id]?.followers = [account.id] }
+        _ = try sync()
+        #expect(try lists()["roll/\(followed[0].id)"]?.isFollowed == true)
+    }
+
+    @Test func framesThatLeaveARollLeaveTheList() throws {
+        let (user, roll) = try addStranger(frames: 3)
+        try remotes().addLists(["roll/\(roll)"], to: "home")
+        _ = try sync()
+        let frames = try rig.shelby().world.frames.values.filter { $0.creator == user.id }
+            .sorted { $0.id < $1.id }
+        try rig.change { $0.remove(frames[1].id) }
+        _ = try sync()
+        #expect(try titles("roll/\(roll)") == ["Title 2", "Title 0"])
+    }
+
+    /// A deleted or private list is reported, and everything else is read.
+    @Test func missingListsDoNotFailTheOthers() throws {
+        let (_, roll) = try addStranger(frames: 2)
+        let unknown = "roll/4fffffffffffffffffffffff"
+        try remotes().addLists([unknown, "roll/\(roll)"], to: "home")
+        let report = try #require(try sync())
+        #expect(report.failure == nil && report.unreadable == [])
+        #expect(report.missing.count == 1 && report.missing[0].hasPrefix(unknown))
+        #expect(try titles("roll/\(roll)").count == 2)
+        try rig.change { $0.rolls[roll]?.isPublic = false }
+        #expect(try sync()?.missing.count == 2)
+        #expect(try titles("roll/\(roll)").count == 2, "an unreadable list removes nothing")
+    }
+
+    // MARK: - Choosing
+
+    @Test func choicesOfTwoDevicesAreMerged() throws {
+        let tablet = try rig.device(seed: 2)
+        let (user, roll) = try addStranger(frames: 1)
+        try exchange(phone, tablet)
+        try remotes().addLists(["roll/\(roll)"], to: "home")
+        try remotes(tablet).addLists(["following", "dashboard/\(user.id)"], to: "home")
+        try exchange(phone, tablet)
+        for device in [phone, tablet] {
+            let parts = try remotes(device).named("home").parts
+            #expect(Set(parts) == ["following", "roll/\(roll)", "dashboard/\(user.id)"])
+        }
+        try remotes().removeLists(["following"], from: "home")
+        try exchange(phone, tablet)
+        #expect(try remotes(tablet).named("home").parts.count == 2)
+        _ = try sync(tablet)
+        #expect(try titles("roll/\(roll)", tablet) == ["Title 0"])
+    }
+
+    @Test func aLiveSessionReadsANewListAtOnce() throws {
+        let (_, roll) = try addStranger(frames: 1)
+        var session = try #require(try phone.session(isLive: true))
+        var step = try session.begin()
+        var paths: [String] = []
+        func drive() throws {
+            while case .send(let request) = step {
+                paths.append(request.path)
+                step = try session.answered(try rig.world.send(request))
+            }
+        }
+        try drive()
+        guard case .idle = step else {
+            Issue.record("the session is not idle: \(step)")
+            return
+        }
+        paths = []
+        try remotes().addLists(["roll/\(roll)"], to: "home")
+        step = try session.woken()
+        try drive()
+        #expect(paths.contains("/roll/\(roll)/frames"))
+        #expect(try titles("roll/\(roll)") == ["Title 0"])
+        try remotes().removeLists(["roll/\(roll)"], from: "home")
+        paths = []
+        step = try session.woken()
+        try drive()
+        #expect(!paths.isEmpty && !paths.contains("/roll/\(roll)/frames"))
+    }
+
+    @Test func addingTheRemoteAgainKeepsItsListsAndTheLogin() throws {
+        try remotes().addLists(["following"], to: "home")
+        let events = try phone.store.log.currentHead()
+        let remote = try remotes().add("home", system: "shelby", url: phone.remote.url)
+        #expect(remote.parts == ["following"])
+        #expect(try phone.store.log.currentHead() == events)
+        #expect(try remotes().status(remote).remote.parts == ["following"])
+        // A list that is chosen already is not recorded again.
+        try remotes().addLists(["following"], to: "home")
+        #expect(try phone.store.log.currentHead() == events)
+    }
+
+    @Test func wrongListsAreRefused() throws {
+        for list in ["", "roll", "roll/", "roll/xyz", "stream", "roll/../../token", "dashboard"] {
+            let error = try #require(throws: SyncError.self) {
+                try remotes().addLists([list], to: "home")
+            }
+            #expect(error.code == .usage && error.hint?.contains("roll/ID") == true, "\(list)")
+        }
+        let many = (0...50).map { "roll/4f00000000000000000000\(10 + $0)" }
+        #expect(throws: SyncError.self) { try remotes().addLists(many, to: "home") }
+        #expect(try remotes().named("home").parts == [])
+        let error = try #require(throws: SyncError.self) {
+            try remotes().removeLists(["following"], from: "home")
+        }
+        #expect(error.code == .notFound)
+        let world = RemoteWorld { ShelbySimulator(seed: 7, at: $0) }
+        let other = try RemoteDevice(world, "shelby", root: "/v2")
+        #expect(throws: SyncError.self) { try remotes(other).addLists(["following"], to: "home") }
+    }
+}
