@@ -15,7 +15,8 @@ public import TapedeckModel
 /// events from this or any other process. Events that were delivered but not acknowledged are
 /// delivered again to the next loop, including after a restart. Acknowledging is a separate call,
 /// because asking for the next event does not mean that the previous event has been handled.
-/// Sequence operators read ahead, and the work for an event may outlast the loop body.
+/// Operators on async sequences may read ahead, and the work for an event may outlast the loop
+/// body.
 ///
 /// If the log is restored to an earlier state, for example from a backup, delivery resumes at a
 /// position that still exists. No new event is skipped, and some earlier events are delivered

@@ -27,8 +27,8 @@ package final class Environment: Sendable {
         /// was opened with this option, use `ReadTransaction.readingAhead`.
         package var isReadInPlaces: Bool
         package var isReadOnly: Bool
-        /// Whether other processes may have the file open; if false, the caller guarantees that no
-        /// other process does.
+        /// Whether other processes may have the file open; if false, the caller guarantees that
+        /// none does.
         package var isShared: Bool
         /// Whether to create a missing file, and missing tables in it.
         package var creates: Bool

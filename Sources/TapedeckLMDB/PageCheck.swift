@@ -1,7 +1,7 @@
 /// Checks the structure of an LMDB file without using LMDB.
 ///
 /// LMDB does not validate its file, so an invalid page number or offset crashes the process.
-/// `Environment` therefore checks every file before LMDB maps it, and `verify` checks the whole
+/// `Environment` therefore checks every file before LMDB maps it, and `verify` checks the entire
 /// file.
 ///
 /// A file is sound if:
@@ -76,10 +76,10 @@ package enum PageCheck {
         return report
     }
 
-    /// Reads values until two consecutive readings are equal, and returns the last reading.
+    /// Reads values until two consecutive reads are equal, and returns the result of the last one.
     ///
     /// If no value ever returns to an earlier state, every value stayed the same between these two
-    /// readings. All values were therefore current at the same instant.
+    /// reads. All values were therefore current at the same instant.
     package static func settled<Value: Equatable, Failure: Error>(
         readingsMax: Int, _ read: () throws(LMDBError) -> [Result<Value, Failure>]
     ) throws(LMDBError) -> [Result<Value, Failure>] {

@@ -99,7 +99,7 @@ final class PageWalk {
             switch kind {
             case .tables: tree.flags == 0
             case .table: tree.flags == 0 || tree.flags == PageFile.Tree.integerKeys
-            // LMDB stores the flags of the whole file here; our files have only this flag.
+            // LMDB stores the flags of the entire file here; our files have only this flag.
             case .free: tree.flags & ~PageWalk.noSubdirectory == PageFile.Tree.integerKeys
             }
         guard isKnown else {

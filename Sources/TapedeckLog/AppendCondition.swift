@@ -41,7 +41,7 @@ public struct AppendCondition: Sendable {
 
 /// The result of an append.
 public struct AppendedEvents: Hashable, Sendable {
-    /// The id of the first event; the sequences of the other events follow without gaps.
+    /// The id of the first event; the sequence numbers of the other events follow without gaps.
     public let firstID: EventID
     /// The position of the first event; the positions of the other events follow without gaps.
     public let firstPosition: LogPosition
@@ -68,7 +68,7 @@ public enum Durability: Sendable {
     ///
     /// The events are written with the next commit or within 100 ms. Use this for events such as
     /// playback ticks: if the process dies before the commit, the events are lost. Readers in this
-    /// process see the events, because a read first commits pending ones. `EventLog.head` and other
-    /// processes see them once they are on disk.
+    /// process see the events, because a read first commits pending ones. `EventLog.head` includes
+    /// them, and other processes see them, once they are on disk.
     case buffered
 }

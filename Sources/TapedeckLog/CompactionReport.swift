@@ -16,7 +16,7 @@ public struct CompactionReport: Codable, Hashable, Sendable {
     public struct Waiting: Codable, Hashable, Sendable {
         /// The origin.
         public var origin: String
-        /// The first sequence of the waiting block.
+        /// The first sequence number of the waiting block.
         public var sequence: UInt64
         /// The reason for waiting.
         public var reason: Reason

@@ -46,10 +46,10 @@ enum CompactionRow {
         try set(key, try round(transaction, tables) &+ 1, transaction, tables)
     }
 
-    /// Returns the error for a row that contains a sequence beyond the origin's last event.
+    /// Returns the error for a row that contains a sequence number beyond the origin's last event.
     static func damaged(_ origin: UInt32) -> LogError { LogError.damagedRow(key(of: origin)) }
 
-    /// Returns the sequence up to which an origin's events were examined, a multiple of
+    /// Returns the sequence number up to which an origin's events were examined, a multiple of
     /// `CompactionRule.blockCount`.
     static func examined(
         of origin: UInt32, _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables

@@ -9,13 +9,13 @@ package struct CompactionRule: Sendable {
         package var isFixed: Bool
     }
 
-    /// The number of sequences of an origin that are examined together.
+    /// The number of events of an origin, including removed ones, that are examined together.
     package static let blockCount = RangeStub.countMax
 
     /// The types of events that are examined.
     package var types: Set<EventType>
-    /// Returns, for each candidate of a block, whether it is superseded; candidates are in sequence
-    /// order.
+    /// Returns, for each candidate of a block, whether it is superseded; candidates are ordered by
+    /// sequence number.
     package var superseded: @Sendable ([Candidate]) -> [Bool]
     /// Returns whether an event with these receipts, and all earlier events of its origin, have
     /// reached every required server.

@@ -5,7 +5,7 @@ extension EventLog {
     /// these events.
     ///
     /// Events that a server refused, or received before that time, are not counted. The cost is a
-    /// read of the whole log. Throws `LogError`: `.damaged`, `.closed`.
+    /// read of the entire log. Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     package func eventsAhead(
         of milliseconds: UInt64

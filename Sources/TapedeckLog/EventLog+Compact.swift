@@ -7,11 +7,11 @@ internal import TapedeckLMDB
 /// If the domain's rule allows it, runs of these events are replaced by **range stubs**, which keep
 /// the ids of the events and the state of the hash chain before and after them.
 ///
-/// Each origin's events are examined once, in blocks of 1,024 sequences. A block is examined when
-/// it is complete and all of its events are settled (delivered, and acknowledged by all
+/// Each origin's events are examined once, in blocks of 1,024 sequence numbers. A block is examined
+/// when it is complete and all of its events are settled (delivered, and acknowledged by all
 /// subscriptions). The rule depends only on the block, so every device removes the same events. A
 /// run is replaced if its events have consecutive positions. The stub takes the last of these
-/// positions and covers the other ones, so positions, sequences and segments do not change.
+/// positions and covers the other ones, so positions, sequence numbers and segments do not change.
 ///
 /// Each block takes one commit of a few milliseconds. Look-ups never find a removed event, because
 /// its index entries and receipts are removed in the same commit. Code that keeps positions between
@@ -23,7 +23,8 @@ extension EventLog {
     ///   - rule: The criteria for removing events.
     ///   - through: The last position that may be compacted.
     ///   - blocksMax: The maximum number of blocks to examine; a later call continues.
-    ///   - blockCount: The number of sequences per block, which must never change for a store.
+    ///   - blockCount: The number of sequence numbers per block, which must never change for a
+    ///     store.
     /// - Returns: The result, and whether all blocks have been examined.
     ///
     /// The cost is a read of each event not yet examined, and a commit for each block with
@@ -99,7 +100,8 @@ extension EventLog {
         return (report, isDone)
     }
 
-    /// Returns the sequence up to which an origin's events may have been compacted in this store.
+    /// Returns the sequence number up to which an origin's events may have been compacted in this
+    /// store.
     @available(*, noasync)
     package func compactedThrough(_ origin: OriginID) throws(LogError) -> UInt64 {
         try refreshState()
@@ -107,8 +109,8 @@ extension EventLog {
         return try read { try CompactionRow.examined(of: ordinal, $0, self.tables) }
     }
 
-    /// Returns the range of sequences that were compacted together with this event; nil if the
-    /// event was not compacted.
+    /// Returns the sequence numbers of the events that were compacted together with this event; nil
+    /// if the event was not compacted.
     @available(*, noasync)
     public func compacted(_ event: EventID) throws(LogError) -> ClosedRange<UInt64>? {
         try refreshState()
@@ -119,8 +121,8 @@ extension EventLog {
         }
     }
 
-    /// Returns the origin and sequences of the events in the range stub that covers a position; nil
-    /// if the position was not compacted.
+    /// Returns the origin and sequence numbers of the events in the range stub that covers a
+    /// position; nil if the position was not compacted.
     @available(*, noasync)
     public func compacted(
         at position: LogPosition
@@ -153,7 +155,7 @@ extension EventLog {
         let blockCount: UInt64
         /// The positions of events that must stay.
         let kept: [UInt64]
-        /// The last sequence of the last examined block.
+        /// The last sequence number of the last examined block.
         var examined: UInt64
         /// The position of the last examined event.
         var position: UInt64 = 0
@@ -266,8 +268,8 @@ extension EventLog {
         return block
     }
 
-    /// Returns the origin's hash chain up to each of the `wanted` sequences in a block; empty if
-    /// the chain before the block is unknown.
+    /// Returns the origin's hash chain up to each of the `wanted` sequence numbers in a block;
+    /// empty if the chain before the block is unknown.
     private func chains(
         _ walk: inout BlockWalk, through last: UInt64, of wanted: Set<UInt64>, _ state: LogState,
         _ transaction: borrowing ReadTransaction

@@ -104,8 +104,8 @@ private struct ExportWriter: ~Copyable {
     private var seenOrigins: Set<UInt32> = []
 
     // The current block.
-    /// The sequences of each origin in the block, which are contiguous because the log keeps them
-    /// in order.
+    /// The sequence numbers of each origin in the block, which are contiguous because the log keeps
+    /// them in order.
     private(set) var stretches: [UInt32: ClosedRange<UInt64>] = [:]
     private var marks: [UInt32: ChainMark] = [:]
     private var receipts: [UInt8] = []
@@ -146,7 +146,7 @@ private struct ExportWriter: ~Copyable {
         blockEvents += 1
         let first = stretches[record.origin]?.lowerBound ?? record.firstSequence
         guard first <= record.sequence else {
-            throw LogError.damagedRecord(record.position, "its sequence is not in order")
+            throw LogError.damagedRecord(record.position, "its sequence number is not in order")
         }
         stretches[record.origin] = first...record.sequence
         if record.flags.contains(.chain), let chain = record.blocks.flatMap({ HashChain($0.chain) })

@@ -119,8 +119,8 @@ extension EventLog {
 }
 
 extension EventLog {
-    /// Calls `body` with the canonical bytes of an origin's events after a sequence, in order,
-    /// until it returns false.
+    /// Calls `body` with the canonical bytes of an origin's events after a sequence number, in
+    /// order, until it returns false.
     ///
     /// For compacted events, `body` is called once, with the range stub and the id of its last
     /// event.

@@ -3,7 +3,7 @@ internal import TapedeckLMDB
 
 /// # Forked histories
 ///
-/// If a store is restored to an earlier state and continues without noticing, it writes events
+/// If a store is restored to an earlier state without noticing it, the store writes new events
 /// under ids that it has already used. When the two histories meet, the history known to the other
 /// stores wins. The conflicting events of this store lose their ids: they are voided, and then
 /// reissued with `reissuedFrom` under an origin derived from the first of these events. No user

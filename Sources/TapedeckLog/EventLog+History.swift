@@ -3,11 +3,11 @@ package import TapedeckLMDB
 
 /// # Distinguishing histories
 ///
-/// If a log file is restored to an earlier state in place and then continues, it has different
-/// events at positions that were used before. The log's length does not reveal the difference. Data
-/// derived from a log is therefore stored with two values to compare with the log: the checksum of
-/// the last record, which takes one lookup to compare, and a mark of everything up to that record,
-/// which is compared only when the store is opened.
+/// If a log file is restored in place to an earlier state and more events are then appended, it has
+/// different events at positions that were used before. The log's length does not reveal the
+/// difference. Data derived from a log is therefore stored with two values to compare with the log:
+/// the checksum of the last record, which takes one lookup to compare, and a mark of everything up
+/// to that record, which is compared only when the store is opened.
 
 /// A digest of a log's contents up to a position.
 package struct HistoryMark: Hashable, Sendable {

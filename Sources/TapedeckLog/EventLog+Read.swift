@@ -81,7 +81,7 @@ extension EventLog {
         return position
     }
 
-    /// Runs `scan` page by page, for reading the whole log; `body` also receives each record's
+    /// Runs `scan` page by page, for reading the entire log; `body` also receives each record's
     /// place.
     @discardableResult
     package func scan(
@@ -284,7 +284,7 @@ extension EventLog {
         return state.withLock { ($0.origins.map(\.id), $0.types) }
     }
 
-    /// Returns the known origins, each with the sequence of its last event.
+    /// Returns the known origins, each with the sequence number of its last event.
     public func origins() throws(LogError) -> [(origin: OriginID, lastSequence: UInt64)] {
         try refreshState()
         return state.withLock { $0.origins.map { ($0.id, $0.lastSequence) } }
@@ -336,8 +336,8 @@ extension EventLog {
         return try position(of: id.sequence, ordinal, row, transaction)
     }
 
-    /// Returns the position of an origin's event; `sequence` must not exceed the last sequence in
-    /// `row`.
+    /// Returns the position of an origin's event; `sequence` must not exceed the last sequence
+    /// number in `row`.
     func position(
         of sequence: UInt64, _ ordinal: UInt32, _ row: OriginRow,
         _ transaction: borrowing some Readable & ~Copyable

@@ -4,11 +4,11 @@ package import TapedeckLMDB
 /// # Receipts
 ///
 /// 1. A receipt belongs to a recorded event, is durable before the call that records it returns,
-///    and is kept unless its event is compacted. Recording it again changes nothing. 2. The
-///    `overrides` table has a row for every event that was refused or whose effective stamp differs
-///    from its own. The row depends only on events and receipts. 3. Every change to a row gets the
-///    next number. The `changes` table maps the number to the row, so that the cost of a query for
-///    changes depends only on the number of changes.
+///    and is kept unless its event is compacted. Recording it again changes nothing.
+/// 2. The `overrides` table has a row for every event that was refused or whose effective stamp
+///    differs from its own. The row depends only on events and receipts.
+/// 3. Every change to a row gets the next number. The `changes` table maps the number to the row,
+///    so that the cost of a query for changes depends only on the number of changes.
 extension EventLog {
     /// The maximum number of receipts in one call.
     public static let receiptsPerCallMax = 100_000

@@ -104,8 +104,8 @@ extension EventLog {
 
 /// A row of `meta` with the position of a reissue.
 ///
-/// The key consists of the original id (origin, sequence) and the position. The value is the digest
-/// of the content.
+/// The key consists of the original id (origin, sequence number) and the position. The value is the
+/// digest of the content.
 struct Reissue: Hashable {
     var source: EventID
     var position: UInt64

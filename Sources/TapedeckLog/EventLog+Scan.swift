@@ -42,7 +42,7 @@ public struct ScannedEvent: ~Copyable, ~Escapable {
 extension EventLog {
     /// Calls `body` with each event after `position`, in log order, without copying anything.
     ///
-    /// Scanning is the fastest way to read a whole log: about ten million events of 200 bytes per
+    /// Scanning is the fastest way to read an entire log: about ten million events of 200 bytes per
     /// second on one thread. Every checksum is verified. Events appended during the scan are not
     /// included.
     ///

@@ -15,7 +15,7 @@ extension EventLog {
     /// version.
     ///
     /// The result shows whether a log contains events that a program cannot read. The cost is a
-    /// read of the whole log. Throws `LogError`: `.damaged`, `.closed`.
+    /// read of the entire log. Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     public func schemaCounts() throws(LogError) -> [SchemaCount] {
         settleBuffered()

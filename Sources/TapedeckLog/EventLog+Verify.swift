@@ -27,7 +27,7 @@ extension EventLog {
     /// attempt uses a single transaction.
     static let verifyIndexAttemptsMax = 3
 
-    /// Checks the whole store: every event, hash chain, index entry and receipt, and the file
+    /// Checks the entire store: every event, hash chain, index entry and receipt, and the file
     /// itself.
     ///
     /// Events recorded during the check are not included. The pages are read at about a gigabyte

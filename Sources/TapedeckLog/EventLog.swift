@@ -6,10 +6,10 @@ internal import Synchronization
 /// The append-only log of a store, from which all other state is derived.
 ///
 /// Invariants:
-/// 1. Positions start at 1 and have no gaps; the same is true of the sequences of each origin.
-///    Positions and sequences are assigned inside the committing transaction. Range stubs fill the
-///    gaps left by compacted events.
-/// 2. The events of an origin are stored in the order of their sequences.
+/// 1. Positions start at 1 and have no gaps; the same is true of the sequence numbers of each
+///    origin. Positions and sequence numbers are assigned inside the committing transaction. Range
+///    stubs fill the gaps left by compacted events.
+/// 2. The events of an origin are stored in the order of their sequence numbers.
 /// 3. A recorded event never changes. The record of an event has a CRC-32C of all its bytes, and
 ///    the last record of each origin in a commit has that origin's hash chain.
 /// 4. Events acknowledged by `append` are on disk.

@@ -4,12 +4,12 @@ internal import TapedeckLMDB
 /// A range of an origin's events that were voided in favour of another history, stored as a row of
 /// `meta`.
 ///
-/// The records stay in place but are refused. Their sequences are free for the winning history,
-/// whose events come after `lastPosition`.
+/// The records stay in place but are refused. Their sequence numbers are free for the winning
+/// history, whose events come after `lastPosition`.
 struct Fork: Hashable {
     /// The log's number for the origin.
     var origin: UInt32
-    /// The first sequence at which the histories differ.
+    /// The first sequence number at which the histories differ.
     var firstSequence: UInt64
     /// The position of the last event of the voided history.
     var lastPosition: UInt64

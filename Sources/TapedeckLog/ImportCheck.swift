@@ -8,14 +8,14 @@ internal import TapedeckModel
 struct ImportCheck {
     let log: EventLog
     let path: String
-    /// The last recorded sequence of each origin; events up to it are compared.
+    /// The last recorded sequence number of each origin; events up to it are compared.
     private(set) var recorded: [OriginID: UInt64] = [:]
     private(set) var events: UInt64 = 0
     private(set) var receipts: UInt64 = 0
     /// The number of events that are not recorded here.
     private(set) var fresh: UInt64 = 0
     private var blocks: UInt64 = 0
-    /// The last sequence of each origin in the file so far.
+    /// The last sequence number of each origin in the file so far.
     private var reached: [OriginID: UInt64] = [:]
     private var known: KnownEvents
 
@@ -95,7 +95,7 @@ struct ImportCheck {
                 }
                 guard event.firstSequence == last + 1 else {
                     throw LogError(
-                        .gap, "in \(path), event \(id) follows sequence \(last) of its origin",
+                        .gap, "in \(path), event \(id) follows event \(last) of its origin",
                         hint: "the events in between are missing; export again")
                 }
                 last = id.sequence

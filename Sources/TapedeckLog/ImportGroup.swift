@@ -14,8 +14,8 @@ struct ImportGroup {
 
     let log: EventLog
     let blocks: [ExportBlock]
-    /// For each origin, the last sequence up to which the first pass found the same events in this
-    /// log.
+    /// For each origin, the last sequence number up to which the first pass found the same events
+    /// in this log.
     let compared: [OriginID: UInt64]
 
     /// The result of recording a group.
@@ -70,13 +70,12 @@ struct ImportGroup {
                 outcome.events += 1
                 let last = writer.state.origins[Int(ordinal)].lastSequence
                 guard CanonicalEntry.firstSequence(of: bytes) ?? 0 <= last + 1 else {
-                    throw LogError(.gap, "event \(id) follows sequence \(last) of its origin")
+                    throw LogError(.gap, "event \(id) follows event \(last) of its origin")
                 }
                 let said = block.receipts(of: id, at: index)
                 index += 1
                 guard id.sequence > last else {
-                    // In the meantime, another process recorded the sequences after the compared
-                    // ones.
+                    // In the meantime, another process recorded the events after the compared ones.
                     guard !said.isEmpty || id.sequence > compared[id.origin] ?? 0 else { return }
                     let entry = try entry(bytes, in: block)
                     try known.check(entry, ordinal: ordinal, started, transaction)
@@ -144,8 +143,8 @@ struct ImportGroup {
         }
     }
 
-    /// Returns the sequence of each origin's last event in the group, whose record has the hash
-    /// chain.
+    /// Returns the sequence number of each origin's last event in the group, whose record has the
+    /// hash chain.
     private func lastSequences() throws -> [OriginID: UInt64] {
         var ends: [OriginID: UInt64] = [:]
         var last: EventID?

@@ -15,7 +15,7 @@ struct KnownEvents {
     /// as far as possible.
     ///
     /// - Parameters:
-    ///   - entry: An entry whose last sequence is recorded here.
+    ///   - entry: An entry whose last sequence number is recorded here.
     ///   - state: The state in the transaction, in which the origin has the number `ordinal`.
     mutating func check(
         _ entry: CanonicalEntry, ordinal: UInt32, _ state: LogState,

@@ -1,7 +1,7 @@
 internal import TapedeckLMDB
 @_spi(Core) internal import TapedeckModel
 
-/// The small part of an open log that is kept in memory, as of one head.
+/// The small part of an open log that is kept in memory; it belongs to one head of the log.
 struct LogState {
     var head: UInt64 = 0
     var origins: [OriginRow] = []

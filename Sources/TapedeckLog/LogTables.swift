@@ -10,7 +10,7 @@ struct LogTables {
     /// The index entries by (run, term, first position), each with its remaining positions as
     /// differences.
     let index: Table
-    /// The receipts by (origin, sequence, lineage).
+    /// The receipts by (origin, sequence number, lineage).
     let receipts: Table
     /// The overrides by position: the effective stamp, and whether the event was refused.
     let overrides: Table
@@ -112,9 +112,9 @@ struct OriginRow {
     }
 }
 
-/// A range of an origin's sequences, with their positions in the log.
+/// A range of an origin's sequence numbers, with their positions in the log.
 ///
-/// An origin's events are in the order of their sequences. A *dense* segment has consecutive
+/// An origin's events are in the order of their sequence numbers. A *dense* segment has consecutive
 /// positions, so the position for a sequence number is found by subtraction. A *sparse* segment has
 /// events of other origins in between; it spans at most `spreadMax` positions, which a lookup
 /// scans.

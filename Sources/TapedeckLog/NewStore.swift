@@ -6,7 +6,7 @@ internal import TapedeckModel
 ///
 /// The store is built in a temporary folder inside its directory, called the part. Then the files
 /// of the part are moved into place: the log first, then the marker, which completes the store. The
-/// next process finishes or removes an interrupted attempt, so at every moment there is either a
+/// next process finishes or removes an interrupted attempt, so at any time there is either a
 /// complete store or none. Other processes wait in the meantime, because the opening lock is held
 /// exclusively from beginning to end.
 ///

@@ -10,7 +10,7 @@ public struct OriginForked: Event {
 
     /// The origin whose histories forked.
     public var origin: OriginID
-    /// The first sequence at which the histories differ.
+    /// The first sequence number at which the histories differ.
     public var firstSequence: UInt64
     /// The number of reissued events.
     public var count: UInt64

@@ -2,9 +2,9 @@ internal import TapedeckModel
 
 /// The keys and values of the `receipts` table.
 ///
-/// A key has the origin's number (4 bytes), the sequence (8) and the lineage (16), big-endian. A
-/// value has the server position (8), receivedAt (8), the outcome (1), the code of a refusal, and
-/// the checksum (`SealedValue`).
+/// A key has the origin's number (4 bytes), the sequence number (8) and the lineage (16),
+/// big-endian. A value has the server position (8), receivedAt (8), the outcome (1), the code of a
+/// refusal, and the checksum (`SealedValue`).
 enum ReceiptRow {
     static let keyCount = 28
 
@@ -32,7 +32,7 @@ enum ReceiptRow {
         return (origin, sequence)
     }
 
-    /// Returns the sequence of a row's event, even if the end of the key is missing.
+    /// Returns the sequence number of a row's event, even if the end of the key is missing.
     static func sequence(_ key: UnsafeRawBufferPointer) -> UInt64? {
         var reader = ByteReader(key)
         return reader.bigEndian(UInt32.self).flatMap { _ in reader.bigEndian(UInt64.self) }

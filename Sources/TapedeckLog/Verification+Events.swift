@@ -202,7 +202,7 @@ private struct EventScan {
         if sequence != seen.row.lastSequence + 1 {
             verification.report.add(
                 .sequence, position: position, key: seen.row.id.description,
-                "event \(sequence) of its origin follows sequence \(seen.row.lastSequence)")
+                "event \(sequence) of its origin follows event \(seen.row.lastSequence)")
             seen.chain = nil
         }
         if let stub = record.stub(of: seen.row.id) {

@@ -20,7 +20,7 @@ package enum CanonicalEntry {
         }
     }
 
-    /// The sequence of the event, or of the first event that a range stub replaces.
+    /// The sequence number of the event, or of the first event that a range stub replaces.
     package var firstSequence: UInt64 {
         switch self {
         case .event(let event): event.id.sequence

@@ -238,7 +238,7 @@ extension ErrorCode {
         (.checkFailed, .checkFailed), (.usage, .usage), (.internalError, .internal),
     ]
 
-    /// The exit class of `storectl` when a whole command fails with this code.
+    /// The exit class of `storectl` when an entire command fails with this code.
     public var exit: ExitClass {
         ErrorCode.table.first { $0.code == self }?.exit ?? .internal
     }

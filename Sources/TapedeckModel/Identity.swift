@@ -1,7 +1,7 @@
 /// The random 128-bit id under which a store writes events; generated once and never reused.
 ///
-/// An event is identified by the origin that wrote it and by its sequence; the sequences of an
-/// origin have no gaps.
+/// An event is identified by the origin that wrote it and by its sequence number; the sequence
+/// numbers of an origin have no gaps.
 public struct OriginID: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The first eight bytes, big-endian.
     public let high: UInt64
@@ -39,7 +39,7 @@ public struct OriginID: Hashable, Comparable, Sendable, CustomStringConvertible 
     }
 }
 
-/// The permanent id of an event: its origin, and its sequence in that origin.
+/// The permanent id of an event: its origin, and its sequence number in that origin.
 public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The origin that wrote the event.
     public let origin: OriginID
@@ -66,7 +66,7 @@ public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// `<32 hex>-<sequence>`, as in JSON.
     public var description: String { "\(origin)-\(sequence)" }
 
-    /// Compares the origin, then the sequence.
+    /// Compares the origin, then the sequence number.
     @inlinable
     public static func < (left: EventID, right: EventID) -> Bool {
         left.origin != right.origin

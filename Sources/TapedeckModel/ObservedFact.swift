@@ -79,7 +79,8 @@ public struct Digest16: Hashable, Comparable, Sendable {
 /// The place of an event in the canonical order of its key.
 ///
 /// Observations come first, ordered by (version, observedAt, content, entity). Activity follows,
-/// ordered by (effective stamp, origin, sequence). The order is total and the same on every device.
+/// ordered by (effective stamp, origin, sequence number). The order is total and the same on every
+/// device.
 public struct FoldOrder: Hashable, Comparable, Sendable {
     /// 0 for observations, 1 for activity.
     public let rank: UInt8

@@ -6,7 +6,7 @@
 /// event.
 package struct RangeStub: Hashable, Sendable {
     package let origin: OriginID
-    /// The sequences of the replaced events.
+    /// The sequence numbers of the replaced events.
     package let sequences: ClosedRange<UInt64>
     /// The stamp of the last replaced event.
     package let stamp: Stamp
@@ -125,15 +125,15 @@ extension RecordView {
     /// Whether the record is a range stub.
     @_spi(Core) public var isStub: Bool { flags.contains(.stub) }
 
-    /// The sequence of the event, or of the first event that a range stub replaces.
+    /// The sequence number of the event, or of the first event that a range stub replaces.
     package var firstSequence: UInt64 {
         guard isStub else { return sequence }
         var reader = ByteReader(payload)
         return reader.littleEndian(UInt64.self) ?? sequence
     }
 
-    /// Returns whether the record is the event with this sequence, or a stub that replaces that
-    /// event.
+    /// Returns whether the record is the event with this sequence number, or a stub that replaces
+    /// that event.
     @inline(__always)
     package func holds(_ sequence: UInt64) -> Bool {
         self.sequence == sequence

@@ -72,7 +72,7 @@ struct KeyFolder {
         var last: UInt64 = 0
         try log.forEachRecord(tagged: key, through: through, records) { record in
             try routing.check(record)
-            // An event that names its key twice is listed twice.
+            // An event that has the key twice among its tags is listed twice.
             guard types[Int(record.type)] >= 0, record.position != last else { return }
             last = record.position
             count += 1

@@ -19,7 +19,7 @@ package protocol LiveRanking<Entry>: Sendable {
     var limit: Int { get }
 
     /// Returns the parts whose entries may change when the given parts have changed; nil if the
-    /// whole list must be read again.
+    /// entire list must be read again.
     func parts(touchedBy changed: Set<LivePart>, _ views: Views) throws -> Set<LivePart>?
     /// Returns the entries of a part.
     func entries(of part: LivePart, _ views: Views) throws -> [LiveRanked<Place, Entry>]

@@ -87,7 +87,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         ProjectionDriver.fingerprint(of: projection) == rows.projection
     }
 
-    /// Returns whether the whole range belongs to a key.
+    /// Returns whether the entire range belongs to a key.
     private func isOf(_ range: RowRange, _ rows: KeyRows) -> Bool {
         isOf(range.projection, rows) && range.isOf(rows.key)
     }
@@ -110,7 +110,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         try reread(keeping: changes != nil, at: now, views)
     }
 
-    /// Reads the whole list, which is needed at the start, after a switch to other ranges, and if
+    /// Reads the entire list, which is needed at the start, after a switch to other ranges, and if
     /// some changes are unknown.
     ///
     /// - Parameter keeping: Whether existing entries are still correct.

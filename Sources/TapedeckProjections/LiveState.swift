@@ -42,7 +42,7 @@ public struct LiveFailure: Hashable, Sendable {
     public var hint: String?
     /// The affected projection; nil for a remote.
     public var projection: String?
-    /// The affected key, such as `video/youtube:abc`; nil if the whole list is affected.
+    /// The affected key, such as `video/youtube:abc`; nil if the entire list is affected.
     public var key: String?
     /// The event that the fold of a frozen key rejected.
     public var event: String?
@@ -93,7 +93,7 @@ extension LiveFailure {
     }
 }
 
-/// Tells a list about the current waits for the remotes whose observations the list shows.
+/// Provides the current waits for the remotes whose observations a list shows.
 package protocol LiveRemotes: Sendable {
     /// The projection that lists the remotes.
     var projection: any Projection { get }

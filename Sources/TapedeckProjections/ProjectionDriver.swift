@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// A type-erased projection, as used by the runner and rebuilds.
 ///
-/// The typed subclass folds a whole key in one call, so the cost of dynamic dispatch is paid once
+/// The typed subclass folds an entire key in one call, so the cost of dynamic dispatch is paid once
 /// per key rather than once per event.
 package class ProjectionDriver: @unchecked Sendable {
     package let name: String
@@ -300,7 +300,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
                 if position == 0 { return false }
                 continue
             }
-            // An event that names its key twice is listed twice.
+            // An event that has the key twice among its tags is listed twice.
             if event.record.position == position { continue }
             do { try fold(event, index, &keyed) } catch { return false }
             if keyed.wantsRefold { return false }
@@ -392,7 +392,7 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
             if foldsEqualOnce {
                 if count > 0, events[place].order == last { continue }
             } else if events[place].record.position == position {
-                // An event that names its key twice is listed twice.
+                // An event that has the key twice among its tags is listed twice.
                 continue
             }
             do {

@@ -26,7 +26,7 @@ public struct RowDifference: Hashable, Sendable {
 
     /// The text at the end of the key, which is usually the name of the row's subject.
     ///
-    /// If the key does not end with text, the name is the whole key, with unprintable bytes in
+    /// If the key does not end with text, the name is the entire key, with unprintable bytes in
     /// hexadecimal.
     public var name: String {
         let text = key.reversed().drop { $0 == 0 }.prefix { (0x21...0x7E).contains($0) }

@@ -52,9 +52,9 @@ extension ProjectionRunner {
 /// again and compared with the last reported list. Applying each update in turn therefore always
 /// gives the current list. A slow loop receives one combined update instead of a backlog.
 ///
-/// `LiveUpdate.state` arrives in the same sequence. The state reports the progress of building
-/// tables, frozen keys in the list, read failures, waits for remotes whose data the list shows, and
-/// the time of the next retry. The list keeps its entries in every state.
+/// Each update also contains the state of the list (`LiveUpdate.state`). The state reports the
+/// progress of building tables, frozen keys in the list, read failures, waits for remotes whose
+/// data the list shows, and the time of the next retry. The list keeps its entries in every state.
 ///
 /// A loop ends when its task is cancelled or the store is closed. A loop throws `ProjectionError`
 /// or `LogError` if a retry would not help; calling `next` again continues from the last update.

@@ -23,7 +23,7 @@ internal import TapedeckModel
 /// 3. A rebuild never locks the live tables, and takes the log's write lock only for the final
 ///    switch.
 /// 4. The log contains all events that have been folded into a file. When the file is opened, its
-///    whole history is compared with the log's (`HistoryMark`). At each read and fold, only the
+///    entire history is compared with the log's (`HistoryMark`). At each read and fold, only the
 ///    last folded event is compared.
 /// 5. A file is marked as unsynced in the log before the first write to it after a boot.
 ///

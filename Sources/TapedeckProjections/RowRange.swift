@@ -89,7 +89,7 @@ public struct RowRange: Sendable {
     /// Whether the range reports keys from which entries can be built.
     var isOfKeys: Bool { if case .keys = kind { true } else { false } }
 
-    /// Returns whether the whole range belongs to the given key.
+    /// Returns whether the entire range belongs to the given key.
     func isOf(_ key: ViewKey) -> Bool {
         switch kind {
         case .items(let owner?): owner.key == key

@@ -128,7 +128,7 @@ enum RowOrder {
     /// The maximum number of rows to sort by comparison.
     private static let comparedMax = 512
 
-    /// - Parameter precedes: Compares whole keys.
+    /// - Parameter precedes: Compares complete keys.
     static func sort(_ rows: inout [Place], by precedes: (Place, Place) -> Bool) {
         func inOrder(_ left: Place, _ right: Place) -> Bool {
             if left.first != right.first { return left.first < right.first }

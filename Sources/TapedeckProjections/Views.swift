@@ -241,7 +241,7 @@ extension [Row] {
         return Array(self[start..<Swift.max(start, rest)].prefix(limit))
     }
 
-    /// Returns the first index from which a condition is true for all keys.
+    /// Returns the lowest index from which on a condition is true for all keys.
     private func place(where isSo: ([UInt8]) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {
