@@ -1,4 +1,4 @@
-// The texts of the search measures: a title, a sharer and a comment for each video.
+// The text for the search benchmarks: a title, a sharer and a comment for each video.
 //
 // Words come from 131,071 ranks. Every octave of ranks has the same probability, which approximates Zipf's law. Words
 // in comments and sharers begin with `z`, and other words do not, so a page of the newest titles is the same under

@@ -38,7 +38,7 @@ struct Consumer {
         guard case .changes(let rows) = await changes.next(), case .inserted = rows.first else {
             throw Unexpected("the observer did not receive a new row")
         }
-        try expect(try await titles(of: "ada", in: store) == ["Emma"], "a lent book is at home")
+        try expect(try await titles(of: "ada", in: store) == ["Emma"], "a lent book is listed")
 
         // This condition prevents a second loan: it fails because the book has already been lent.
         let book = try Tag("book", "Dune")

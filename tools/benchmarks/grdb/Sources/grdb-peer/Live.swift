@@ -33,7 +33,7 @@ extension Store {
             let changes = (rulesOfType[type] ?? []).compactMap {
                 rule -> (Int, StatementArguments)? in
                 let wanted = LiveRule.all[rule]
-                // A rule for answers does not apply to videos.
+                // A rule for answers does not apply to an event about a video.
                 guard wanted.fields.isEmpty || !Store.isNull(fields[wanted.fields[0]]) else {
                     return nil
                 }

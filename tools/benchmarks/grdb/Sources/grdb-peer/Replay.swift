@@ -1,6 +1,6 @@
 import GRDB
 
-/// The four methods by which the replay measures fold events.
+/// The four methods by which the replay benchmarks fold events.
 ///
 /// The result has one row per video: the title and sharer of its oldest broadcast (by creation
 /// time, then by id), the number of its broadcasts, and the creation time of the newest broadcast.

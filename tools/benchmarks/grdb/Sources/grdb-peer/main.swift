@@ -1,4 +1,4 @@
-// Measures GRDB for the suite: `grdb-peer MEASURE --dir DIR --events N [--videos V] [--seed S]`.
+// Runs the benchmarks for GRDB: `grdb-peer MEASURE --dir DIR --events N [--videos V] [--seed S]`.
 //
 //   append-1      log only, one durable commit per event
 //   append-1000   1,000 events per commit, a unique index on the event id, an index on the video
@@ -107,7 +107,7 @@ func run(_ options: Options) throws {
                 checksum: isWhole ? try store.videoChecksum() : nil)
         }
     default:
-        fail("no measure \(options.measure)", code: 64)
+        fail("there is no benchmark \(options.measure)", code: 64)
     }
 }
 

@@ -23,7 +23,7 @@ final class EventWriter: @unchecked Sendable {
         }
         try execute("PRAGMA journal_mode=WAL")
         try execute("PRAGMA synchronous=FULL")
-        // Our server uses the whole page cache; a cache of 64 MB instead of 2 MB gives SQLite the
+        // Our server uses the entire page cache; a cache of 64 MB instead of 2 MB gives SQLite the
         // same advantage.
         try execute("PRAGMA cache_size=-65536")
         try execute(

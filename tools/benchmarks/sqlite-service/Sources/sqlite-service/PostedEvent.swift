@@ -1,5 +1,5 @@
-/// The body of a request, read in place: origin (16 bytes), sequence (8 bytes, little-endian), the
-/// length of the tag (1 byte), the tag, the payload.
+/// The body of a request, read in place: origin (16 bytes), sequence number (8 bytes,
+/// little-endian), the length of the tag (1 byte), the tag, the payload.
 struct PostedEvent: Sendable {
     let bytes: [UInt8]
     let origin = 0..<16

@@ -8,7 +8,7 @@ extension BenchSync {
     /// another device's log, while both devices stay connected.
     ///
     /// The pauses between events have random lengths, so that no timer always fires at its most
-    /// favourable moment.
+    /// favourable time.
     func live() async throws {
         let source = try Device(directory + "/source")
         let reader = try Device(directory + "/reader")

@@ -120,14 +120,14 @@ extension BenchSync {
         return try Wire.Handshake(answer.body).lineage
     }
 
-    /// Returns the number of new events in a push; throws unless the whole push was accepted.
+    /// Returns the number of new events in a push; throws unless the entire push was accepted.
     func taken(_ answer: HTTPAnswer) throws -> Int {
         guard answer.status == 200 else {
             throw BenchError("the server responded to a push with \(answer.status)")
         }
         let pushed = try Wire.Pushed(answer.body)
         guard !pushed.hasProblem, !pushed.hasRefusals else {
-            throw BenchError("the server did not accept a whole push")
+            throw BenchError("the server did not accept an entire push")
         }
         return Int(pushed.fresh)
     }

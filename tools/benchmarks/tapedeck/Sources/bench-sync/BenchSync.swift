@@ -1,10 +1,10 @@
 import Foundation
 import Tapedeck
 
-/// The load for the sync measures; see "Adding a contender" in `tools/benchmarks/README.md`.
+/// The load for the sync benchmarks; see "Adding a contender" in `tools/benchmarks/README.md`.
 ///
-/// The server is another process, which `run` starts and measures. Measures about devices use real
-/// devices, which are stores with a `SyncEngine`. Other measures use plain connections
+/// The server is another process, which `run` starts and measures. Benchmarks of devices use real
+/// devices, which are stores with a `SyncEngine`. Other benchmarks use plain connections
 /// (`LoadClient`), so that the load uses as little processor time as possible.
 @main
 struct BenchSync {
@@ -76,12 +76,12 @@ struct BenchSync {
         case "sync-bytes": try await wireBytes()
         case "sync-idle": try idle()
         default:
-            BenchSync.report("there is no measure \(measure)")
+            BenchSync.report("there is no benchmark \(measure)")
             exit(64)
         }
     }
 
-    // MARK: - Shared by the measures
+    // MARK: - Shared by the benchmarks
 
     func line(
         _ duration: Duration, _ extra: [(String, Double)] = [], events: Int? = nil,

@@ -4,7 +4,7 @@ import Glibc
 /// Many persistent HTTP/1.1 connections in one thread.
 ///
 /// Each connection has at most one request in progress. A client library would use as much
-/// processor time as the measured server.
+/// processor time as the server that is being measured.
 final class LoadClient {
     private var connections: [Connection] = []
     private let authority: String

@@ -11,7 +11,8 @@ extension Bench {
     /// The number of reports per append if all reports are recorded.
     private static let reportsPerAppend = 1_000
 
-    /// Takes `events` reports, records only the reports that yield an event, and builds every list.
+    /// Generates `events` reports, records only the reports that yield an event, and builds every
+    /// list.
     func playYear() async throws {
         let place = store
         let store = try TapedeckStore.open(place)

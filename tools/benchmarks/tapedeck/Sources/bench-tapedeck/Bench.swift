@@ -73,12 +73,12 @@ struct Bench {
         case "playback-year": try await playYear()
         case "playback-year-compacted": try await compactYear()
         default:
-            Bench.report("there is no measure \(measure)")
+            Bench.report("there is no benchmark \(measure)")
             exit(64)
         }
     }
 
-    // MARK: - Shared by the measures
+    // MARK: - Shared by the benchmarks
 
     var store: String { directory + "/store" }
 

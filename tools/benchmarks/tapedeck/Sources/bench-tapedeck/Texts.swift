@@ -1,4 +1,4 @@
-/// The texts of the search measures; `peers/texts.h` is the reference.
+/// The titles, names and comments of the search benchmarks; `peers/texts.h` is the reference.
 struct Texts {
     private static let octaves: UInt64 = 17
     private static let titleWords = 6
