@@ -136,7 +136,7 @@ package final class Environment: Sendable {
     /// An existing file must contain its tables. If a table is missing, its name must have been
     /// damaged, and an empty table in its place would silently return wrong results.
     ///
-    /// - Parameter creates: Whether to create a missing table; if nil, `Options.creates` decides.
+    /// - Parameter creates: Whether to create a missing table; if nil, `Options.creates` applies.
     package func openTable(
         _ name: String, integerKeys: Bool = false, creates: Bool? = nil
     ) throws -> Table {

@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// A walk from branch to branch knows only the next few pages, so it would wait for about a hundred
-/// small reads, one after another. A disk serves thousands of concurrent requests in hardly more
+/// small reads, one after another. A disk serves thousands of concurrent requests in little more
 /// time than a few. Before a large file is walked, its branch pages are therefore requested one
 /// level at a time, for all tables at once, so that a tree with four levels costs only three waits.
 ///

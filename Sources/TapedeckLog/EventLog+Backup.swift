@@ -126,8 +126,8 @@ extension EventLog {
         try target.place()
     }
 
-    /// Removes the rows of a restored log that apply only to its original location: the place where
-    /// the store was last opened, and the files of its projections.
+    /// Removes the rows of a restored log that apply only to its original location: the location at
+    /// which the store was last opened, and the files of its projections.
     private static func detach(
         _ place: StoreDirectory
     ) throws(LogError) -> (store: OriginID, format: Int) {

@@ -344,7 +344,7 @@ extension EventLog {
     ) throws -> UInt64 {
         let id = EventID(origin: row.id, sequence: sequence)
         var segment = row.segment
-        // An origin whose history was cut has no open segment.
+        // An origin whose history was truncated has no open segment.
         if segment.firstSequence == 0 || sequence < segment.firstSequence {
             let cursor = try transaction.cursor(tables.meta)
             guard let entry = try cursor.lastBelow(MetaKey.segment(ordinal, sequence + 1)),

@@ -339,15 +339,15 @@ final class OpenStores: Sendable {
     }
 }
 
-/// A store's id, its origin, and the place where it was last opened.
+/// A store's id, its origin, and the location at which it was last opened.
 struct StoreIdentity {
     var store: OriginID
     var origin: OriginID
 
     /// Reads the identity of the store.
     ///
-    /// If a store is opened in a different place (another machine or another file) than before, it
-    /// has been copied or restored. The store then gets a new origin, so that it cannot fork the
+    /// If a store is opened at a different location (another machine or another file) than before,
+    /// it has been copied or restored. The store then gets a new origin, so that it cannot fork the
     /// original store.
     static func settle(
         _ environment: Environment, _ tables: LogTables, _ place: StoreDirectory,

@@ -40,7 +40,7 @@ public struct LogError: CodedError {
                 .readOnly, "\(error.path) cannot be written: \(error.detail)",
                 hint: error.number == 0
                     ? "open the store for writing"
-                    : "make it writable (permissions, mount), or copy the store to a writable place;"
+                    : "make it writable (permissions, mount), or copy the store elsewhere;"
                         + " storectl log, show, verify, export and backup also work while it is"
                         + " read-only",
                 cause: error)

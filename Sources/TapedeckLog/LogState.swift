@@ -1,7 +1,7 @@
 internal import TapedeckLMDB
 @_spi(Core) internal import TapedeckModel
 
-/// The small part of an open log that is kept in memory; it belongs to one head of the log.
+/// The metadata of an open log that is kept in memory, as of one position of the head.
 struct LogState {
     var head: UInt64 = 0
     var origins: [OriginRow] = []
@@ -24,8 +24,8 @@ struct LogState {
 
     /// Reads the state from the tables.
     ///
-    /// - Parameter head: The head; pass it during a change, when the origins' rows do not show it
-    ///   yet.
+    /// - Parameter head: The head; pass it during a change, when the origins' rows do not contain
+    ///   it yet.
     init(
         reading transaction: borrowing some Readable & ~Copyable, _ tables: LogTables,
         head knownHead: UInt64? = nil
@@ -121,7 +121,8 @@ struct LogState {
                 for canonical in passed.reversed() { canonical.withUnsafeBytes { chain.add($0) } }
                 return chain
             }
-            // Every commit ends with a chain, except in a history that was cut within a commit.
+            // Every commit ends with a record that contains the chain, except in a history that was
+            // truncated in the middle of a commit.
             guard forks.contains(where: { $0.origin == origin }), Int(record.type) < types.count
             else { break }
             var canonical: [UInt8] = []

@@ -32,7 +32,7 @@ struct LogTables {
 /// The keys of `meta`, each of which is a letter for the kind followed by the name.
 enum MetaKey {
     static let store: [UInt8] = Array("i".utf8)
-    /// The storage format, for files without their marker, such as backups.
+    /// The storage format, for files without a `store.json`, such as backups.
     static let format: [UInt8] = Array("f".utf8)
     static let runs: [UInt8] = Array("r".utf8)
     /// The number of the last change of an override.

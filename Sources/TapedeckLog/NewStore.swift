@@ -5,10 +5,10 @@ internal import TapedeckModel
 /// Creates a store completely or not at all, even if it is interrupted.
 ///
 /// The store is built in a temporary folder inside its directory, called the part. Then the files
-/// of the part are moved into place: the log first, then the marker, which completes the store. The
-/// next process finishes or removes an interrupted attempt, so at any time there is either a
-/// complete store or none. Other processes wait in the meantime, because the opening lock is held
-/// exclusively from beginning to end.
+/// of the part are moved into place: the log first, then the marker (`store.json`), which completes
+/// the store. The next process finishes or removes an interrupted attempt, so at any time there is
+/// either a complete store or none. Other processes wait in the meantime, because the opening lock
+/// is held exclusively from beginning to end.
 ///
 /// The folder as a whole cannot be moved into place, because the directory may already exist,
 /// contain other files, be a mount point, or be in a folder without write permission.
@@ -43,7 +43,7 @@ final class NewStore {
     /// - Parameters:
     ///   - verb: The operation, such as "creating", which is reported to waiting processes.
     ///   - adopts: Whether an existing log that has events but no marker becomes the store.
-    ///   - fill: Creates a complete store in another place and closes it; not called if a log is
+    ///   - fill: Creates a complete store at another location and closes it; not called if a log is
     ///     adopted.
     ///   - finish: Receives the result of `fill`.
     ///
@@ -101,7 +101,7 @@ final class NewStore {
         for file in [part.log, part.marker, part.path] { try DurableFile.synchronize(file) }
         // An older program may have created a store without the lock.
         guard !place.exists else { throw place.isThere }
-        // Any lock file here describes writes to another log.
+        // A lock file that is already here describes writes to another log.
         unlink(place.log + "-lock")
         hasPlacedLog = true
         try ReplacedFile.move(part.log, to: place.log)

@@ -1,6 +1,6 @@
 public import TapedeckModel
 
-/// Two histories of an origin met, and the events of one of them were reissued under another
+/// Two histories of an origin conflicted, and the events of one of them were reissued under another
 /// origin.
 ///
 /// The payload is defined in `schema/tapedeck/log/v1/log.proto`.

@@ -1,7 +1,7 @@
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// A row of `meta` with the storage format, for files without their marker.
+/// A row of `meta` with the storage format, for files without a `store.json`.
 enum StorageFormat {
     /// Returns the storage format; throws `.newerFormat` if this program does not support it.
     static func read(

@@ -186,7 +186,7 @@ private struct EventScan {
         }
     }
 
-    /// Closes the segments of origins that were cut, which have no open segment.
+    /// Closes the segments of origins whose history was truncated; they have no open segment.
     mutating func closeCutOrigins() {
         for index in origins.indices where origins[index].isCut {
             if origins[index].row.segment.firstSequence > 0 { closedSegments += 1 }

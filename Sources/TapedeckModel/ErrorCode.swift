@@ -205,7 +205,7 @@ extension ErrorCode {
     public static let unconfirmed = ErrorCode(rawValue: "unconfirmed")
     /// A check found a difference.
     ///
-    /// The message names the place. `storectl replay` rebuilds projections.
+    /// The message says where. `storectl replay` rebuilds projections.
     public static let checkFailed = ErrorCode(rawValue: "checkFailed")
     /// The command line is invalid.
     ///

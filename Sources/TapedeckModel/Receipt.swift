@@ -82,7 +82,8 @@ public struct Receipt: Hashable, Sendable {
     /// Returns whether this receipt takes precedence over another receipt for the same event.
     ///
     /// A lineage should never issue two different receipts for an event. If a server contradicts
-    /// itself, the remaining fields decide, so that every device keeps the same receipt.
+    /// itself, the remaining fields determine the precedence, so that every device keeps the same
+    /// receipt.
     package func counts(before other: Receipt) -> Bool {
         if receivedAt != other.receivedAt { return receivedAt < other.receivedAt }
         if lineage != other.lineage { return lineage < other.lineage }

@@ -35,7 +35,7 @@ package struct EventReference {
 /// The bytes of a key in the tables of a views file.
 ///
 /// The bytes are the stable hash (8 bytes, big-endian), the length (1 byte), and the tag; a long
-/// tag is cut and ends with a digest. Tables are therefore ordered by hash, so a rebuild that
+/// tag is truncated and ends with a digest. Tables are therefore ordered by hash, so a rebuild that
 /// processes keys by hash range writes every table in order.
 package struct ViewKey: Hashable {
     package static let tagCountMax = 220
@@ -74,7 +74,7 @@ package struct ViewKey: Hashable {
         return 9 + Int(bytes[8])
     }
 
-    /// Returns the tag of the view key at the start of a longer key; nil if the tag was cut.
+    /// Returns the tag of the view key at the start of a longer key; nil if the tag was truncated.
     static func tag(in bytes: [UInt8]) -> Tag? {
         guard let count = count(in: bytes), count < 9 + tagCountMax else { return nil }
         return Tag(unchecked: String(decoding: bytes[9..<count], as: UTF8.self))

@@ -20,7 +20,8 @@ public struct KeyedState<State: ProjectionState>: ~Copyable {
         self.items = items
     }
 
-    /// The maximum length of an item name in bytes; a longer name is cut and ends with a hash.
+    /// The maximum length of an item name in bytes; a longer name is truncated and ends with a
+    /// hash.
     public static var itemNameLengthMax: Int { ItemName.lengthMax }
 
     /// Returns the item with the given name; nil if there is none.

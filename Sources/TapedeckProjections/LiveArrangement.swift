@@ -111,7 +111,7 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
         guard isStale else { return }
         var arranged = arranged(at: now)
         if let time = arranged.nextChangeAt, time <= now {
-            // The rows just read are for a time that has passed; read the rows for the present.
+            // The rows just read are for a time in the past; read the rows for the current time.
             try turn([], at: now, views)
             _ = rows.takeChanges()
             arranged = self.arranged(at: now)

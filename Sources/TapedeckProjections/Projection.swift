@@ -217,7 +217,7 @@ public struct RowSink: ~Copyable {
     ///
     /// - Parameters:
     ///   - key: The key by which the table is sorted, byte by byte; see `RowKey`. A key longer than
-    ///     500 bytes is cut and ends with a hash.
+    ///     500 bytes is truncated and ends with a hash.
     ///   - value: The value, which list queries return without another lookup.
     @inlinable
     public mutating func add(table: Int, key: RowKey, value: [UInt8] = []) {

@@ -7,8 +7,8 @@ import NIOCore
 /// A service that inserts an event per request and responds with its position: `sqlite-service
 /// DIR`.
 ///
-/// Once the service listens, it prints a line of JSON, as `storectl serve` does. The service knows
-/// only one token; our server looks up each token.
+/// Once the service listens, it prints a line of JSON, as `storectl serve` does. The service
+/// accepts only one token; our server looks up each token.
 @main
 struct SQLiteService {
     static func main() async throws {

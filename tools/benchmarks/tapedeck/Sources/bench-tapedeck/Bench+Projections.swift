@@ -15,7 +15,7 @@ extension Bench {
         line(duration, [("checksum", "\"\(sum.hex)\"")])
     }
 
-    /// Returns the checksum of all rows, computed in the same way as by the peers.
+    /// Returns the checksum of all rows, computed in the same way as in the peers.
     private func checksum(_ projections: ProjectionRunner, _ projection: VideoRows) throws -> UInt64
     {
         try projections.read { views in
