@@ -2,9 +2,9 @@ internal import Foundation
 
 /// Reserves disk space for LMDB's lock file before it is mapped.
 ///
-/// LMDB creates the file with holes and writes to it through a memory map. On a full disk, the
-/// first write to a hole would crash the process. Because the space is reserved, a full disk causes
-/// an ordinary error instead.
+/// LMDB creates a sparse file and writes to it through a memory map. On a full disk, the first
+/// write to a hole would crash the process. Because the space is reserved, a full disk causes an
+/// ordinary error instead.
 enum LockFileRoom {
     /// Slightly more than LMDB needs for the number of readers that `Environment` allows.
     static let byteCount = 17 << 12

@@ -45,7 +45,7 @@ extension EventLog {
             return (CompactionReport(), false)
         }
         defer { lock.release() }
-        // Terms not yet merged into the index tables are only in memory, here and in other
+        // Terms that are not in the index tables yet exist only in memory, in this and other
         // processes.
         try mergeIndexLocked(keeping: 0, eventsPerRun: EventLog.eventsPerLargeRunMax)
         try refreshState()

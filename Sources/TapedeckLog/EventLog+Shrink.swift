@@ -11,7 +11,7 @@ public struct ShrinkSummary: Codable, Hashable, Sendable {
 }
 
 extension EventLog {
-    /// The number of copied bytes after which a commit to the new file ends.
+    /// The number of bytes copied per commit to the new file.
     private static let bytesPerShrinkCommitMax = 16 << 20
 
     /// Rewrites the log of a closed store compactly, with full pages.

@@ -1,7 +1,7 @@
 internal import TapedeckLMDB
 @_spi(Core) internal import TapedeckModel
 
-/// The metadata of an open log that is kept in memory, as of one position of the head.
+/// A snapshot of an open log's metadata, kept in memory.
 struct LogState {
     var head: UInt64 = 0
     var origins: [OriginRow] = []

@@ -121,7 +121,7 @@ extension ErrorCode {
     ///
     /// Run `storectl verify` to find the damage. Restore a backup.
     public static let damaged = ErrorCode(rawValue: "damaged")
-    /// The format of the store, or the schema of a payload, is newer than this program.
+    /// The format of the store, or the schema of a payload, is too new for this program.
     ///
     /// Upgrade the program.
     public static let newerFormat = ErrorCode(rawValue: "newerFormat")
