@@ -128,7 +128,7 @@ public nonisolated struct OutcomeRecorded: Sendable {
     public typealias RawValue = Int
     case unspecified // = 0
 
-    /// A request is about to be sent. Whether the request took effect is unknown until a later outcome is
+    /// A request is about to be sent. It is unknown whether the request took effect until a later outcome is
     /// recorded.
     case dispatched // = 1
 
@@ -221,8 +221,8 @@ public nonisolated struct IntentClaimed: Sendable {
   public init() {}
 }
 
-/// A device read a remote's feed completely, or up to the rows that an earlier event covers. The event has the
-/// tag of its feed, so that no device reads the same rows again only to find out whether it has them all.
+/// A device read a remote's feed completely, or up to the rows that an earlier event covers. The event has the tag
+/// of its feed, so that no device has to read the same rows again to find out whether it has all of them.
 public nonisolated struct FeedRead: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

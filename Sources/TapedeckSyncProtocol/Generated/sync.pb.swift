@@ -66,7 +66,7 @@ package nonisolated struct WireOriginState: Sendable {
   /// The origin: 16 bytes.
   package var origin: Data = Data()
 
-  /// The sequence of that event.
+  /// The sequence number of that event.
   package var lastSequence: UInt64 = 0
 
   /// The origin's hash chain up to and including that event: 32 bytes (schema/storage/v1.md).
@@ -172,7 +172,7 @@ package nonisolated struct WirePushRequest: Sendable {
   package var entries: Data = Data()
 
   /// For each origin of the pushed events: the device's state before the first of these events. If the server has
-  /// the same last sequence, it must also have the same chain; otherwise, the push ends with a fork.
+  /// the same last sequence number, it must also have the same chain; otherwise, the push ends with a fork.
   package var bases: [WireOriginState] = []
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -255,11 +255,11 @@ package nonisolated struct WireProblem: Sendable {
     package typealias RawValue = Int
     case unspecified // = 0
 
-    /// The event does not follow its origin's last event; `sequence` is the sequence that the server expects.
+    /// The event does not follow its origin's last event; `sequence` is the sequence number that the server expects.
     case gap // = 1
 
-    /// The server has a different event with this id. `sequence` is the sequence of the first such event, or 0 if
-    /// only the chains differ, which means that the first difference is before the pushed events.
+    /// The server has a different event with this id. `sequence` is the sequence number of the first such event, or
+    /// 0 if only the chains differ, which means that the first difference is before the pushed events.
     case fork // = 2
 
     /// The entry is malformed.
@@ -331,8 +331,8 @@ package nonisolated struct WirePullRequest: Sendable {
   /// empty.
   package var origin: Data = Data()
 
-  /// Only events after this sequence are returned as references, because the device has compacted its events up to
-  /// this sequence.
+  /// Only events after this sequence number are returned as references, because the device has compacted its events
+  /// up to this sequence number.
   package var originAfter: UInt64 = 0
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -355,8 +355,8 @@ package nonisolated struct WirePullResponse: Sendable {
   /// The stamp at which each entry was received.
   package var receivedAt: [UInt64] = []
 
-  /// Entries as in a push, plus
-  ///   kind 3: an event of the requested origin, as its sequence (8 bytes, little-endian)
+  /// Entries as in a push, plus kind 3: an event of the requested origin, as its sequence number (8 bytes,
+  ///   little-endian)
   package var entries: Data = Data()
 
   package var refusals: [WireRefusal] = []

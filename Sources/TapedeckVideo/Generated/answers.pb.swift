@@ -593,7 +593,8 @@ public nonisolated struct LikeObserved: Sendable {
   /// The id of the user who likes the answer.
   public var user: String = String()
 
-  /// Whether the remote no longer shows the like. The newest sighting decides; without this field, it shows the like.
+  /// Whether the remote no longer shows the like. The newest observation takes precedence; an observation without
+  /// this field reports that the like exists.
   public var removed: Bool {
     get {_removed ?? false}
     set {_removed = newValue}

@@ -189,7 +189,7 @@ public nonisolated struct ChatFile: Sendable {
   public init() {}
 }
 
-/// The user posted a message in a video's chat: either a text or a file.
+/// The user posted a message in a video's chat: either text or a file.
 public nonisolated struct ChatMessagePosted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

@@ -22,8 +22,8 @@ fileprivate nonisolated struct _GeneratedWithProtocGenSwiftVersion: SwiftProtobu
   typealias Version = _2
 }
 
-/// An entry of the user's address book was added, renamed or removed. The newest event about an address decides;
-/// addresses that differ only in case are the same address.
+/// An entry of the user's address book was added, renamed or removed. The newest event about an address takes
+/// precedence; addresses that differ only in case are the same address.
 public nonisolated struct ContactNoted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

@@ -166,7 +166,7 @@ public nonisolated struct BroadcastReceived: @unchecked Sendable {
   public mutating func clearChannel() {_uniqueStorage()._channel = nil}
 
   /// The id of the `CommentObserved` that contains the sharer's comment, if the remote keeps it as a message. The
-  /// broadcast then has no text of its own, and an earlier `comment` no longer counts.
+  /// broadcast then has no text of its own, and an earlier `comment` is ignored.
   public var message: String {
     get {_storage._message ?? String()}
     set {_uniqueStorage()._message = newValue}
@@ -176,8 +176,8 @@ public nonisolated struct BroadcastReceived: @unchecked Sendable {
   /// Clears the value of `message`. Subsequent reads from it will return its default value.
   public mutating func clearMessage() {_uniqueStorage()._message = nil}
 
-  /// Whether the remote no longer has the broadcast. The newest sighting decides; without this field, it shows the
-  /// broadcast.
+  /// Whether the remote no longer has the broadcast. The newest observation takes precedence; an observation without
+  /// this field reports that the broadcast exists.
   public var removed: Bool {
     get {_storage._removed ?? false}
     set {_uniqueStorage()._removed = newValue}
@@ -383,12 +383,12 @@ public nonisolated struct PlaybackProgressed: Sendable {
   /// The player's position, in seconds from the start.
   public var positionSeconds: Double = 0
 
-  /// The video's duration, in seconds; 0 while the player does not know it.
+  /// The video's duration, in seconds; 0 if the player does not know it yet.
   public var durationSeconds: Double = 0
 
-  /// The number of seconds of the video that were played in the current run, which is uninterrupted playback, as
-  /// measured by a clock that cannot be set. If the number is smaller than in the previous report, another run has
-  /// begun. Absent if unknown.
+  /// The number of seconds of the video that were played in the current run, which is uninterrupted playback,
+  /// measured with a monotonic clock. If the number is smaller than in the previous report, another run has begun.
+  /// Absent if unknown.
   public var playedSeconds: Double {
     get {_playedSeconds ?? 0}
     set {_playedSeconds = newValue}
@@ -613,7 +613,8 @@ public nonisolated struct CommentObserved: Sendable {
   /// Clears the value of `conversation`. Subsequent reads from it will return its default value.
   public mutating func clearConversation() {self._conversation = nil}
 
-  /// Whether the remote no longer shows the comment. The newest sighting decides; without this field, it shows the comment.
+  /// Whether the remote no longer shows the comment. The newest observation takes precedence; an observation without
+  /// this field reports that the comment exists.
   public var removed: Bool {
     get {_removed ?? false}
     set {_removed = newValue}
