@@ -1,4 +1,4 @@
-/// Computes waits after failures, with decorrelated jitter.
+/// Computes the wait after each failure, with decorrelated jitter.
 ///
 /// Each wait is random between the minimum and three times the previous wait, so devices that
 /// failed at the same time do not retry at the same time (Brooker, "Exponential Backoff and
@@ -17,18 +17,18 @@ package struct Backoff: Hashable, Sendable {
 
     package init(longest: UInt64 = Backoff.waitMax) { self.longest = longest }
 
-    /// Notes a failure and returns the wait in milliseconds.
+    /// Records a failure and returns the wait in milliseconds.
     package mutating func fail(
         retryAfter: UInt64?, _ random: inout some RandomNumberGenerator
     ) -> UInt64 {
         failures = failures == .max ? .max : failures + 1
         let upper = max(Backoff.waitMin, min(longest, last == 0 ? 0 : last * 3))
         last = UInt64.random(in: Backoff.waitMin...upper, using: &random)
-        // A wait requested by the other side applies even if it is longer than `longest`.
+        // A wait that the server or remote requests applies even if it is longer than `longest`.
         return max(last, retryAfter ?? 0)
     }
 
-    /// Notes a success.
+    /// Records a success.
     package mutating func succeed() {
         failures = 0
         last = 0

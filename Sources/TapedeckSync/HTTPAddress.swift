@@ -60,8 +60,8 @@ struct HTTPAddress: Hashable, Sendable {
         self.base = base
     }
 
-    /// Throws `SyncError` with `.usage` if an address of any kind has a user name or password
-    /// before its host.
+    /// Checks that an address, valid or not, has no user name or password before its host;
+    /// otherwise throws `SyncError` with `.usage`.
     static func checkHoldsNoLogin(_ address: String) throws(SyncError) {
         guard let start = address.firstRange(of: "//")?.upperBound,
             address[start...].prefix(while: { !"/?#\\".contains($0) }).contains("@")
@@ -71,8 +71,8 @@ struct HTTPAddress: Hashable, Sendable {
             hint: "remove the part between // and @")
     }
 
-    /// Returns the string in the position of a port, even if it is not a valid port; nil if there
-    /// is none.
+    /// Returns the text after the colon that follows the host, even if it is not a valid port; nil
+    /// if there is no such colon.
     private static func port(of address: String) -> Substring? {
         guard let start = address.range(of: "://")?.upperBound else { return nil }
         let authority = address[start...].prefix { $0 != "/" }
@@ -82,6 +82,7 @@ struct HTTPAddress: Hashable, Sendable {
         return authority[authority.index(after: colon)...]
     }
 
-    /// Returns the address as the store records it; an invalid address is returned unchanged.
+    /// Returns the address in the form in which the store records it; an invalid address is
+    /// returned unchanged.
     static func name(_ address: String) -> String { (try? HTTPAddress(address).base) ?? address }
 }

@@ -78,7 +78,7 @@ struct HTTPFailure {
         self.isUnsent = isUnsent
     }
 
-    /// The failure as reported to a session.
+    /// The failure in the form that a session expects.
     var failure: SyncFailure {
         var failure = SyncFailure(code, message, hint: hint)
         failure.isUnsent = isUnsent

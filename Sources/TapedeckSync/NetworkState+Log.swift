@@ -1,15 +1,15 @@
 public import TapedeckLog
 public import TapedeckModel
 
-/// The network state set by the host of a device, stored in a row of the log; the row is not
-/// synced.
+/// The network state set by the app or by `storectl network`, stored in a row of the log; the row
+/// is not synced.
 ///
-/// The state applies to every sync of the store in any process, and remains until the host changes
-/// it. A sync in progress checks the state every few seconds.
+/// The state applies to every sync of the store in any process, and remains until it is set again.
+/// A sync in progress checks the state every few seconds.
 extension NetworkState {
     private static let rowName = "network"
 
-    /// The interval at which a sync that waits for the network checks again, in milliseconds.
+    /// The interval at which a sync that waits for the network checks its state, in milliseconds.
     static let pause: UInt64 = 2_000
 
     /// Returns the network state that was last set; `online` by default.

@@ -142,7 +142,7 @@ public final class SyncEngine: Sendable {
         (signals, send) = AsyncStream.makeStream()
     }
 
-    /// Makes `run` end soon; events that have been delivered stay delivered.
+    /// Makes `run` return soon; events that have been delivered stay delivered.
     public func stop() {
         let request = stopping.withLock { state in
             state.isStopped = true
@@ -276,7 +276,7 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Notes a change, and sends a signal unless one is pending.
+    /// Records a change, and sends a signal unless one is pending.
     private func note(_ change: (inout Pending) -> Void) {
         let isNew = pending.withLock { pending in
             change(&pending)
@@ -320,7 +320,8 @@ public final class SyncEngine: Sendable {
             task = begin(request)
         }
         ahead = nil
-        // The task may have begun before the engine was stopped, when `stop` did not know it yet.
+        // The engine may have been stopped after the task began but before `stop` could see the
+        // task.
         let isStopped = stopping.withLock { state in
             state.request = task
             return state.isStopped

@@ -12,7 +12,7 @@ struct PulledPage: Sendable {
     /// Whether the page has the last seeded receipt at the expected position; nil if the page does
     /// not include that position.
     var holdsLastSeed: Bool?
-    /// The last sequence of each origin on the page.
+    /// The last sequence number of each origin on the page.
     var reached: [OriginID: UInt64] = [:]
 }
 
@@ -201,8 +201,8 @@ extension SyncSession {
         }
     }
 
-    /// Returns the events of this store's own origin that a page refers to only by sequence; the
-    /// digest covers the bytes of these events.
+    /// Returns the events of this store's own origin that a page refers to only by sequence number;
+    /// the digest covers the bytes of these events.
     private func ownEvents(
         in entries: [UInt8], _ own: OriginID
     ) throws(LogError) -> [UInt64: [UInt8]] {

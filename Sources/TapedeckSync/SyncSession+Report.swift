@@ -17,11 +17,11 @@ extension SyncSession {
             isSettled: state.phase == .settled)
     }
 
-    /// Returns how many events the server lacks: for each origin, the last sequence that the server
-    /// has and the number of later events.
+    /// Returns how many events the server lacks: for each origin, the last sequence number that the
+    /// server has and the number of later events.
     ///
-    /// Until the server has reported its last sequences, the result is based on its receipts, as in
-    /// `outbox` and `status`.
+    /// Until the server has reported its last sequence numbers, the result is based on its
+    /// receipts, as in `outbox` and `status`.
     func lacking() throws(LogError) -> [(origin: OriginID, from: UInt64, count: UInt64)] {
         let known = state.acknowledged
         guard !known.isEmpty else { return try upstream.undelivered(in: log) }
@@ -53,7 +53,7 @@ extension SyncSession {
     }
 
     /// Returns the number of events in `other` that `some` lacks, computed from the last sequence
-    /// of each origin.
+    /// number of each origin.
     ///
     /// The server's numbers are not trusted, so the sum saturates instead of overflowing.
     private static func missing(

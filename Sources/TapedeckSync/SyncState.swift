@@ -60,7 +60,7 @@ package struct SyncState: Sendable {
     package struct Local: Sendable {
         /// The origin of this device.
         package var own: OriginID
-        /// The last sequence of every origin in the local log.
+        /// The last sequence number of every origin in the local log.
         package var lastSequences: [OriginID: UInt64]
         /// The position up to which the server's log has been read; nil if it has never been read.
         package var cursor: SyncCursor?
@@ -73,7 +73,7 @@ package struct SyncState: Sendable {
         ///
         /// Used only after a handshake.
         package var hasReceiptToConfirm: Bool
-        /// The network state set by the host.
+        /// The network state set by the app.
         package var network: NetworkState
 
         package init(
@@ -95,13 +95,13 @@ package struct SyncState: Sendable {
         case begin
         /// A response to a handshake or to a request for a new lineage.
         case shaken(lineage: LineageID, head: UInt64, lastSequences: [OriginID: UInt64])
-        /// A response to a push: the last sequence of each origin on the server, and the problem
-        /// that ended the push early.
+        /// A response to a push: the last sequence number of each origin on the server, and the
+        /// problem that ended the push early.
         case pushed([OriginID: UInt64], SyncProblem?)
         /// The server has accepted some receipts.
         case seeded
-        /// A page has been recorded; the second value is the last sequence of each origin on the
-        /// page.
+        /// A page has been recorded; the second value is the last sequence number of each origin on
+        /// the page.
         case pulled(head: UInt64, [OriginID: UInt64])
         /// `renewOrigin` or `heal` has rewritten this store's events.
         case mended
@@ -143,7 +143,7 @@ package struct SyncState: Sendable {
     package private(set) var lineage: LineageID?
     /// The position of the server's head, as last reported.
     package private(set) var head: UInt64 = 0
-    /// The last sequence of each origin on the server.
+    /// The last sequence number of each origin on the server.
     package private(set) var acknowledged: [OriginID: UInt64] = [:]
     /// The origins whose events the server does not accept, and the reasons.
     package private(set) var parked: [OriginID: SyncProblem] = [:]
@@ -219,7 +219,7 @@ package struct SyncState: Sendable {
             succeeded()
             return next(local, now, &random)
         case .mended:
-            // Ask the server again for the last sequences of the old and the new origin.
+            // Ask the server again for the last sequence numbers of the old and the new origin.
             search = nil
             return shake()
         case .failed(let failure):
@@ -281,16 +281,16 @@ package struct SyncProblem: Hashable, Sendable {
 /// A binary search for the first event at which two histories of an origin differ.
 private struct ForkSearch: Sendable {
     let origin: OriginID
-    /// The last sequence at which the histories are known to agree; 0 if there is none.
+    /// The last sequence number at which the histories are known to agree; 0 if there is none.
     var agreed: UInt64 = 0
-    /// The first sequence at which the histories are known to differ.
+    /// The first sequence number at which the histories are known to differ.
     var differs: UInt64
     /// Whether the server has confirmed the difference for the event itself, rather than only for a
     /// chain.
     var isConfirmed: Bool
 
     var isOver: Bool { isConfirmed && differs == agreed + 1 }
-    /// The next sequence to ask the server about.
+    /// The next sequence number to ask the server about.
     var asked: UInt64 { isConfirmed ? agreed + (differs - agreed) / 2 : differs }
 }
 
@@ -316,7 +316,7 @@ extension SyncState {
         return .end(failure)
     }
 
-    /// Notes the success of a step.
+    /// Records the success of a step.
     ///
     /// If another phase has failed, that failure is not cleared: a server that answers pulls but
     /// never accepts a push must not be retried forever.

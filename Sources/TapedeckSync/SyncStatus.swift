@@ -34,7 +34,7 @@ public struct SyncStatus: Sendable {
 
     /// Returns the status of every server that the store has contacted, ordered by address.
     ///
-    /// The cost is a few lookups per origin. Throws `LogError`: `.damaged`, `.closed`.
+    /// Needs a few lookups per origin. Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     public static func all(in log: EventLog) throws(LogError) -> [SyncStatus] {
         var found: [SyncStatus] = []
@@ -167,8 +167,8 @@ public struct EventDelivery: Sendable {
 }
 
 extension Upstream {
-    /// Returns the events that the server does not have: for each origin, the sequence of the last
-    /// delivered event and the number of later events.
+    /// Returns the events that the server does not have: for each origin, the sequence number of
+    /// the last delivered event and the number of later events.
     ///
     /// A server stores the events of an origin in order, so the delivered events come first.
     @available(*, noasync)

@@ -12,7 +12,7 @@ package struct Upstream: Hashable, Sendable {
     package var name: String
     /// The position up to which the server's log has been read.
     package var cursor: SyncCursor?
-    /// The last sequence that the server has, for each origin that this device pushes.
+    /// The last sequence number that the server has, for each origin that this device pushes.
     package var acknowledged: [OriginID: UInt64] = [:]
     /// The receipt with the highest position in the current lineage, either from a push or already
     /// present when the lineage was adopted.

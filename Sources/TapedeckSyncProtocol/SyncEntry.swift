@@ -6,7 +6,8 @@ package enum SyncEntryKind: UInt8, Sendable {
     case event = 1
     /// A receipt of an earlier lineage.
     case receipt = 2
-    /// The sequence of an event that the device already has; found only in responses to pulls.
+    /// The sequence number of an event that the device already has; used only in responses to
+    /// pulls.
     case reference = 3
 }
 

@@ -19,8 +19,8 @@ struct LiveAnswer {
             body: ResponseBody { writer in
                 var last: SpaceHead?
                 for await head in heads {
-                    // A repeated head keeps the connection alive and makes up for a message that
-                    // was lost in transit. If the token has been revoked in the meantime, the
+                    // Repeating the head keeps the connection alive and replaces a message that was
+                    // lost in transit. If the token has been revoked in the meantime, the
                     // connection ends.
                     if head == last {
                         guard (try? await storage.space(forToken: token)) == space else { break }

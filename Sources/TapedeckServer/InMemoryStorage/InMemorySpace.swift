@@ -6,7 +6,7 @@ struct InMemorySpace: SpaceRows, Sendable {
     let space: SpaceID
     var state: SpaceState
     private var entries: [Entry] = []
-    /// The positions of each origin's events, by sequence from 1.
+    /// The positions of each origin's events, in order of sequence numbers, which start at 1.
     private var positions: [OriginID: [UInt64]] = [:]
     private var chains: [OriginID: HashChain] = [:]
     private var receipts: [ReceiptName: UInt64] = [:]

@@ -5,8 +5,8 @@ package import TapedeckSyncProtocol
 
 /// A storage in memory, for tests and simulators.
 ///
-/// All methods are synchronous, so that a single-threaded simulator can call them directly. The
-/// storage is as deterministic as the given clock and source of lineages.
+/// All methods are synchronous, so that a single-threaded simulator can call them directly. With a
+/// deterministic clock and source of lineages, the storage is deterministic.
 package final class InMemoryStorage: ServerStorage {
     private let contents: Mutex<Contents>
     private let observers = HeadObservers()

@@ -5,7 +5,7 @@ internal import TapedeckSyncProtocol
 /// A space's rows in an open transaction of `server.mdb`.
 ///
 /// Values that a group of pushes changes repeatedly (the space's state, and each origin's last
-/// sequence and open segment) are cached here; `flush` writes them once, before the commit.
+/// sequence number and open segment) are cached here; `flush` writes them once, before the commit.
 struct LMDBSpaceRows: SpaceRows {
     let space: SpaceID
     var state: SpaceState
@@ -23,10 +23,10 @@ struct LMDBSpaceRows: SpaceRows {
         var isChanged = false
     }
 
-    /// A run of sequences at consecutive positions.
+    /// A run of sequence numbers at consecutive positions.
     ///
-    /// The entry at the last position of a run may be a range stub that covers all sequences up to
-    /// the next segment.
+    /// The entry at the last position of a run may be a range stub that covers all sequence numbers
+    /// up to the next segment.
     private struct Segment {
         var firstSequence: UInt64
         var firstPosition: UInt64

@@ -266,7 +266,7 @@ package final class LMDBStorage: ServerStorage {
             for request in requests {
                 do {
                     // Remove the rows from the dictionary to avoid copying them. If a push fails,
-                    // the entries that it has already added stay.
+                    // the entries that it has already added are kept.
                     var rows =
                         try open.removeValue(forKey: request.space)
                         ?? LMDBSpaceRows(request.space, self.tables, transaction.alias)

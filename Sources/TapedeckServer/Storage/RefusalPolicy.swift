@@ -1,6 +1,6 @@
 package import TapedeckModel
 
-/// Returns the code with which an event is refused, or nil if it is accepted.
+/// A function that returns the code with which to refuse an event, or nil to accept the event.
 ///
 /// A refused event has no effect, but it keeps its bytes and its position, because later events
 /// continue its origin's sequence. The policy is called once per event, and its decision is stored.

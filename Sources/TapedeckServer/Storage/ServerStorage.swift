@@ -9,11 +9,11 @@ package import TapedeckSyncProtocol
 /// 2. `receivedAt` strictly increases with the position, whatever the clock does.
 /// 3. A push is durable before it is confirmed. Repeating a push at any time returns the same
 ///    positions, times and refusals, and adds nothing.
-/// 4. An origin's events are stored in the order of their sequences, without gaps.
+/// 4. An origin's events are stored in the order of their sequence numbers, without gaps.
 /// 5. Spaces are isolated from each other.
 /// 6. A new token is valid at once; a revoked token is invalid at once.
 package protocol ServerStorage: Sendable {
-    /// Returns the lineage of a space and the last sequence of each of its origins.
+    /// Returns the lineage of a space and the last sequence number of each of its origins.
     func handshake(_ space: SpaceID) async throws(ServerError) -> WireHandshakeResponse
 
     /// Adds entries (`WirePushRequest.entries`) in order, and stops at the first problem.
@@ -78,7 +78,7 @@ package struct StorageCounts: Hashable, Sendable {
 }
 
 extension ServerStorage {
-    /// Pushes without `bases`.
+    /// Pushes entries without `bases`.
     package func push(
         _ space: SpaceID, lineage: LineageID, entries: Data
     ) async throws(ServerError) -> WirePushResponse {

@@ -3,7 +3,7 @@ package import TapedeckSyncProtocol
 internal import Foundation
 
 extension SpaceRows {
-    /// Returns the lineage of the space and the last sequence of each of its origins.
+    /// Returns the lineage of the space and the last sequence number of each of its origins.
     package func handshake(now: UInt64) throws -> WireHandshakeResponse {
         var answer = WireHandshakeResponse()
         answer.protocol = SyncLimits.protocolVersion
@@ -71,8 +71,8 @@ extension SpaceRows {
         return answer
     }
 
-    /// Returns the encoded sequence if the entry is an event that the device already has because it
-    /// comes after `held` in the same origin; nil for every other entry.
+    /// Returns the encoded sequence number if the entry is an event that the device already has
+    /// because it comes after `held` in the same origin; nil for every other entry.
     private func reference(_ stored: StoredEntry, behind held: EventID?) -> [UInt8]? {
         guard let held, stored.kind == .event, !RangeStub.isStub(stored.body),
             let id = CanonicalView.id(of: stored.body), id.origin == held.origin,

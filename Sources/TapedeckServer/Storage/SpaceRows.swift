@@ -29,7 +29,7 @@ package struct StoredEntry {
     package var body: UnsafeRawBufferPointer
 }
 
-/// The last sequence and the chain that the server has for an origin.
+/// The last sequence number and the chain that the server has for an origin.
 package struct KnownOrigin: Hashable, Sendable {
     package var origin: OriginID
     package var lastSequence: UInt64
@@ -45,14 +45,14 @@ package protocol SpaceRows {
     var space: SpaceID { get }
     var state: SpaceState { get set }
 
-    /// Returns the last sequence of an origin in the log; 0 if there is none.
+    /// Returns the last sequence number of an origin in the log; 0 if there is none.
     mutating func lastSequence(of origin: OriginID) throws -> UInt64
-    /// Returns the hash chain of an origin up to its last sequence.
+    /// Returns the hash chain of an origin up to its last event.
     mutating func chain(of origin: OriginID) throws -> HashChain
-    /// Returns all origins with their last sequences and chains, in byte order.
+    /// Returns all origins with their last sequence numbers and chains, in byte order.
     func origins() throws -> [KnownOrigin]
     /// Returns the position of an event, or of the range stub that covers it; the event must not be
-    /// later than its origin's last sequence.
+    /// later than its origin's last event.
     mutating func position(of event: EventID) throws -> UInt64
     /// Returns the position of the last receipt of an event from a lineage; nil if there is none.
     func receiptPosition(of event: EventID, from lineage: LineageID) throws -> UInt64?
@@ -63,8 +63,8 @@ package protocol SpaceRows {
 
     /// Adds an entry at the head; the caller sets `state`.
     mutating func add(_ entry: StoredEntry) throws
-    /// Records the position of an origin's next event, or of a range stub for several sequences,
-    /// and the origin's chain up to it.
+    /// Records the position of an origin's next event, or of a range stub for several events, and
+    /// the origin's chain up to it.
     mutating func note(
         _ sequences: ClosedRange<UInt64>, of origin: OriginID, chain: HashChain, at position: UInt64
     ) throws

@@ -73,7 +73,7 @@ public struct BlobStore: Sendable {
 
     // MARK: - Steps
 
-    /// Returns the name for a digest.
+    /// Returns the name of the blob with a digest.
     static func name(of digest: SHA256Digest) -> String {
         digest.map { byte in
             let digits = String(byte, radix: 16)

@@ -44,7 +44,7 @@ public final class ImageCache: Sendable {
     private static let slack: UInt64 = 16
     /// The minimum time between two recorded uses of a picture, in milliseconds.
     private static let useMilliseconds: Int64 = 60_000
-    /// The age in milliseconds below which a picture without a URL is kept, because a process may
+    /// The time for which a picture without a URL is kept, in milliseconds, because a process may
     /// be about to store its URL.
     private static let graceMilliseconds: Int64 = 600_000
 

@@ -8,7 +8,7 @@ package import TapedeckProjections
 /// `throttled`, `unavailable` and `offline` are retried later; all other codes are final for the
 /// request.
 package protocol Connector: Sendable {
-    /// The properties that apply to the remote as a whole.
+    /// The properties of this kind of remote.
     var manifest: ConnectorManifest { get }
 
     // MARK: Login
@@ -46,9 +46,9 @@ package protocol Connector: Sendable {
 
     // MARK: Reading
 
-    /// Returns the feeds to read at `now`, a time in milliseconds since 1970, in order.
+    /// Returns the feeds to read at `now` (in milliseconds since 1970), in reading order.
     ///
-    /// Each feed can lead to more pages.
+    /// The pages of a feed can link to more feeds.
     func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage]
 
     /// Returns the time at which `feeds` may change without new events, in milliseconds since 1970;
@@ -60,7 +60,7 @@ package protocol Connector: Sendable {
 
     /// Reads the content of a page.
     ///
-    /// Throws if the whole document is invalid. The invalid parts of an otherwise valid document
+    /// Throws if the entire document is invalid. The invalid parts of an otherwise valid document
     /// are listed in `refused`.
     func read(
         _ response: RemoteResponse, of page: RemotePage, _ account: RemoteAccount
@@ -157,7 +157,7 @@ extension Connector {
     ) throws(SyncFailure) -> ProbeResult { .missing }
 }
 
-/// The properties that apply to a remote as a whole.
+/// The properties of one kind of remote.
 package struct ConnectorManifest: Sendable {
     /// The name of the connector, such as `shelby`.
     package var system: String
@@ -165,10 +165,11 @@ package struct ConnectorManifest: Sendable {
     package var rateCount: Int
     /// The window of the rate limit, in milliseconds.
     package var rateWindow: UInt64
-    /// The time within which the effect of an interrupted request may still appear, in
+    /// The time after an interrupted request within which its effect may still appear, in
     /// milliseconds.
     package var settling: UInt64
-    /// The pauses between the readings of a live session, in milliseconds; the last pause repeats.
+    /// The pauses between the passes of a live session over the remote's pages, in milliseconds;
+    /// the last pause is repeated.
     package var freshness: [UInt64]
     /// The tag kinds of the keys that this remote's intents belong to.
     package var intentKinds: [String]
@@ -205,20 +206,21 @@ package struct ConnectorManifest: Sendable {
 
 /// The rules for reading the pages of a remote.
 ///
-/// By default, all pages are requested in every reading, one after another.
+/// A session reads the pages in passes. By default, each pass requests all pages, one after
+/// another.
 package struct ReadingRules: Sendable {
     /// Whether a feed with a single page is skipped while its last response is fresh according to
     /// `Cache-Control`.
     package var keepsFresh: Bool
-    /// Whether all feeds are read before the pages that they lead to.
+    /// Whether all feeds are read before the pages that they link to.
     package var feedsComeFirst: Bool
     /// Whether the feeds are independent.
     ///
     /// If the feeds are independent, a feed that fails is tried again after the other feeds. If a
     /// feed keeps failing although other feeds can be read, the failing feed is skipped until the
-    /// next reading.
+    /// next pass.
     package var feedsStandAlone: Bool
-    /// The maximum number of linked pages to read in one pass; the rest are left for the next pass.
+    /// The maximum number of linked pages to read in one pass; the others are read in later passes.
     package var leadsMax: Int
 
     package init(
@@ -267,7 +269,7 @@ package struct FeedLead: Hashable, Sendable {
     ///
     /// A version that any device of the user has read is not read again.
     package var version: String?
-    /// Whether the feed is empty, so that it is read only if an earlier version was.
+    /// Whether the feed is empty; an empty feed is read only if an earlier version of it was read.
     package var isEmpty = false
 
     package init(_ page: RemotePage, version: String? = nil, isEmpty: Bool = false) {
@@ -279,9 +281,9 @@ package struct FeedLead: Hashable, Sendable {
 package struct ListPart: Hashable, Sendable {
     /// The share of a list that a page shows.
     package enum Extent: Hashable, Sendable {
-        /// The whole list.
+        /// The complete list.
         case whole
-        /// The whole list, or only its newest entries if the list is long.
+        /// The complete list, or only its newest entries if the list is long.
         case newest
         /// One page of the list; the pages of the feed together contain all entries, newest first.
         ///
@@ -329,7 +331,7 @@ package struct WholeList: Sendable {
     package var version: String?
     /// The number of entries that the remote reports; nil if it reports none.
     package var total: Int?
-    /// Whether entries that are older than all `entries` were removed too.
+    /// Whether known entries that are older than all `entries` were removed too.
     ///
     /// False for a list that may show only its newest entries, unless the list became shorter.
     package var isComplete = true
@@ -345,23 +347,24 @@ package struct RemoteContent: Sendable {
     package var next: RemotePage?
     /// The part of the feed that the page shows, if new rows appear only above existing rows.
     package var span: FeedSpan?
-    /// Whether rows can move between pages during the reading, so that a row could be missed.
+    /// Whether rows can move between pages while the pages are read, so that a row could be missed.
     ///
     /// If rows can move, the pages are read again until they contain nothing new.
     package var moves = false
-    /// The lists on the page whose missing entries were removed from the remote.
+    /// The lists on the page; known entries that are missing from these lists were removed from the
+    /// remote.
     package var lists: [ListPart] = []
     /// The feeds that this page links to.
     package var leads: [FeedLead] = []
     /// The name prefix of feeds that the remote does not have, and a message for the report.
     ///
-    /// Feeds with this prefix are skipped in the current reading.
+    /// Feeds with this prefix are skipped for the rest of the pass.
     package var missing: (feeds: String, message: String)?
 
     package init() {}
 }
 
-/// The values, other than the account, on which a request may depend.
+/// The values, besides the account, on which a request may depend.
 ///
 /// The session passes these values to the connector, which keeps connectors pure.
 package struct RequestMoment: Hashable, Sendable {
@@ -425,7 +428,7 @@ package enum DeliveryPlan: Sendable {
     case foreign
     /// The remote is already in the requested state, according to the evidence.
     case satisfied(Evidence)
-    /// Required data is missing; the next reading may provide it.
+    /// Required data is missing; the next pass over the remote's pages may provide it.
     case waiting(ErrorCode, String)
     /// The intent can never be delivered.
     case refused(ErrorCode, String)
@@ -443,18 +446,19 @@ package enum DeliveryPlan: Sendable {
 
 /// The evidence that a remote is already in a requested state.
 ///
-/// Only data that was read after the intent was recorded proves anything, because the remote may
-/// have been changed elsewhere before.
+/// Data that was read before the intent was recorded proves nothing, because the remote may have
+/// been changed elsewhere in between.
 package enum Evidence: Sendable {
     /// The remote cannot leave the state any more, or the request is no longer needed.
     case final
-    /// A feed that was read in a reading begun after the intent, at least as far as its known rows.
+    /// A feed that was read, at least up to its known rows, in a pass that began after the intent
+    /// was recorded.
     ///
-    /// If the feed was not read like that, it is read first.
+    /// Otherwise, the feed is read first.
     case feed(String)
-    /// A feed that was read from its beginning to its end, in a reading begun after the intent.
+    /// A feed that was read completely in a pass that began after the intent was recorded.
     ///
-    /// If the feed was not read like that, the deliveries are sent.
+    /// Otherwise, the deliveries are sent.
     case wholeFeed(String, otherwise: [Delivery])
 }
 
@@ -483,8 +487,8 @@ package struct Delivery: Hashable, Sendable {
     ///
     /// Only for `.probe`.
     package var isAskedFirst = false
-    /// The feed that makes the first probe unnecessary if it was read in a reading begun after the
-    /// intent; nil if there is none.
+    /// The feed that makes the first probe unnecessary if it was read in a pass that began after
+    /// the intent was recorded; nil if there is no such feed.
     package var shownBy: String?
     /// The time after the dispatch within which the effect may still appear, in milliseconds.
     ///

@@ -33,7 +33,7 @@ struct Custody {
         case own
         /// Deliver, but probe first: another device may have started.
         ///
-        /// `since` is the time on the server's clock at which the requests of the previous holder
+        /// `since` is the time on the server's clock by which all requests of the previous holder
         /// had ended; nil if there was no server.
         case taken(since: UInt64?)
         /// Another device holds the intent until this time on the server's clock.

@@ -1,10 +1,10 @@
 package import TapedeckLog
 internal import TapedeckModel
 
-/// Answers, for the intents of a store, which device may deliver them now; see `Custody`.
+/// Determines which device may deliver each intent of a store now; see `Custody`.
 ///
-/// Syncs and the lists of pending intents consult the same book, so they agree on what is waiting
-/// and why.
+/// Syncs and lists of pending intents use the same book, so they agree on which intents wait and
+/// why.
 package struct CustodyBook {
     private let log: EventLog
     private let clock: SteadyClock
@@ -19,7 +19,8 @@ package struct CustodyBook {
         leases = try LeaseClock(log, clock)
     }
 
-    /// Records how the clocks run; leases can only be measured from the time of a record.
+    /// Records the offset between the clocks; leases can be measured only after it has been
+    /// recorded.
     mutating func recordClock() throws(LogError) { try leases.record(log) }
 
     /// Returns whether this device may deliver an intent.

@@ -1,7 +1,7 @@
 package import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
-/// Measures the age of events, as long as the wall clock runs evenly.
+/// Measures the age of events while the wall clock runs evenly.
 ///
 /// The lease clock compares the wall clock with the machine's continuous clock. If the wall clock
 /// was set or the machine rebooted, the age is unknown and leases are treated as expired.

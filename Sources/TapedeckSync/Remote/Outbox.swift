@@ -371,7 +371,7 @@ public struct OutboxItem: Hashable, Sendable {
 
     /// The latest outcome of a part of an intent.
     ///
-    /// The part without a name is the whole intent.
+    /// The part without a name represents the entire intent.
     public struct Part: Hashable, Sendable {
         /// The name of the part.
         public var target: String
@@ -425,11 +425,11 @@ public struct OutboxItem: Hashable, Sendable {
     /// The outcome (refused or unknown) of an intent that ended without success; nil if there is
     /// none.
     public var end: Part? { parts.first { $0.target.isEmpty && $0.isEnd } }
-    /// The outcome that ended the whole intent or, if there is none, the first outcome that ended
+    /// The outcome that ended the entire intent or, if there is none, the first outcome that ended
     /// one of its parts.
     var anyEnd: Part? { end ?? parts.first(where: \.isEnd) }
 
-    /// Whether the item has ended: it was confirmed as a whole, or dropped by the user.
+    /// Whether the item has ended: the entire intent was confirmed, or the user dropped it.
     var isOver: Bool {
         parts.contains { $0.kind == .dropped || $0.target.isEmpty && $0.kind == .confirmed }
     }
@@ -454,7 +454,7 @@ public struct OutboxItem: Hashable, Sendable {
         case early
     }
 
-    /// The name of an item: place (1 byte), origin and sequence.
+    /// The name of an item: place (1 byte), origin and sequence number.
     static func name(of event: EventID, _ place: Place) -> RowKey {
         RowKey([place.rawValue]).ascending(event.origin.high).ascending(event.origin.low)
             .ascending(event.sequence)

@@ -132,20 +132,20 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
     /// long values.
     private static let recognizedCount = 8
 
-    /// Returns `text` without the login's secrets, whole or shortened.
+    /// Returns `text` without the login's secrets, complete or shortened.
     func redacting(_ text: String) -> String {
         let values = [
             secrets.password, secrets.token, secrets.tokenSecret, secrets.consumerKey,
             secrets.consumerSecret, account?.token, account?.tokenSecret,
         ]
-        // Longest first, because one value may be part of another.
+        // Replace the longest values first, because one value may be part of another.
         return values.compactMap { $0 }.flatMap { value in
             [value, RemoteRequest.segment(value)].filter { !$0.isEmpty }
         }.sorted { $0.utf8.count > $1.utf8.count }.reduce(text, RemoteLogin.redacting)
             .replacing(RemoteLogin.redacted, with: "[secret]")
     }
 
-    /// The mark for a removed secret.
+    /// The placeholder for a removed secret.
     ///
     /// It becomes "[secret]" only at the end, because that word may contain a short secret.
     private static let redacted = "\0"

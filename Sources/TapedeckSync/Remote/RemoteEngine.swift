@@ -5,7 +5,7 @@ internal import TapedeckLog
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// Runs one `RemoteSession`, performing its I/O and its waits.
+/// Runs one `RemoteSession`: performs its I/O and its waits.
 ///
 /// Only one engine per store and remote can run at a time, across all processes, because two
 /// engines would deliver everything twice. An engine can run only once.
@@ -24,8 +24,7 @@ package final class RemoteEngine: Sendable {
 
     /// Creates an engine for a session.
     ///
-    /// - Parameter transport: The transport; it is created after the lock is acquired, and `run`
-    ///   closes it.
+    /// - Parameter transport: The transport, created after the lock is acquired; `run` closes it.
     ///
     /// Throws `SyncError` with `.busy` if another engine is syncing this store with the remote.
     package init(
@@ -39,7 +38,7 @@ package final class RemoteEngine: Sendable {
         waker = CommitWaker(session.log)
     }
 
-    /// Makes `run` end soon.
+    /// Makes `run` return soon.
     ///
     /// A request in progress is abandoned, and the next sync checks whether it took effect.
     package func stop() {

@@ -21,8 +21,8 @@ package struct FreshSpan: Hashable, Sendable {
 ///
 /// The pages are stored in rows of the log, so that other processes can use them.
 package struct RemoteFreshness: Sendable {
-    /// The maximum number of fresh pages when a reading starts; if there are more, the pages that
-    /// expire first are dropped.
+    /// The maximum number of fresh pages at the start of a pass over the remote's pages; if there
+    /// are more, the pages that expire first are dropped.
     package static let pagesMax = 2_000
 
     /// The time span in which each page is fresh, by row name.
@@ -50,7 +50,7 @@ package struct RemoteFreshness: Sendable {
         return span.holds(at: now) ? span.until : nil
     }
 
-    /// Notes the time span in which a response is fresh, and returns the row that stores the span.
+    /// Stores the time span in which a response is fresh, and returns the row for the log.
     mutating func take(
         _ page: RemotePage, _ remote: Remote, _ response: RemoteResponse, at now: UInt64
     ) -> SyncRow {
@@ -133,7 +133,7 @@ extension RemoteResponse {
         return min(UInt64(text) ?? .max, freshMax / 1_000)
     }
 
-    /// Removes surrounding spaces and quotes from a word.
+    /// Returns a string without the spaces, tabs and quotes around it.
     private static func bare(_ text: Substring) -> String {
         text.trimmingCharacters(in: .init(charactersIn: " \t\""))
     }

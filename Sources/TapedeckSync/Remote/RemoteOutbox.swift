@@ -53,7 +53,7 @@ package struct RemoteOutbox {
     ///
     /// - Parameters:
     ///   - account: The account; nil if the user is not logged in.
-    ///   - custody: The answers of the sync for which the outbox is listed.
+    ///   - custody: The custody book of the sync that lists the outbox; nil outside of a sync.
     @available(*, noasync)
     package init(
         _ log: EventLog, _ remote: Remote, _ connector: any Connector, _ runner: ProjectionRunner,
@@ -203,7 +203,7 @@ extension RemoteSession {
             log, remote, connector, runner, outboxes: outboxes, account: login.account,
             custody: custody)
         var report = report
-        // A refusal is news once.
+        // Each refusal is reported only once.
         var known: [String: [UInt8]] = [:]
         for row in try log.syncRows(prefix: RemoteRow.reportedPrefix(remote.name)) {
             known[row.name] = row.value

@@ -3,8 +3,8 @@ internal import TapedeckModel
 
 /// A response that redirects a request (RFC 9110, section 15.4).
 ///
-/// A read is repeated at the new address if that is on the same server. A write is never repeated
-/// there; if the remote cannot have carried it out, it counts as not sent.
+/// A read request is repeated at the new address if that address is on the same server. A write
+/// request is never repeated; if the remote cannot have carried it out, it counts as not sent.
 struct RemoteRedirect {
     /// The request to send instead; nil if the redirect is not followed.
     let request: RemoteRequest?

@@ -9,7 +9,8 @@ package struct RemoteRow: Hashable, Sendable {
     package var name: String
     /// The time of the last response, in milliseconds since 1970; 0 if there was none.
     package var contactedAt: UInt64 = 0
-    /// The time of the last complete reading, in milliseconds since 1970; 0 if there was none.
+    /// The end of the last complete pass over the remote's pages, in milliseconds since 1970; 0 if
+    /// there was none.
     package var readAt: UInt64 = 0
     /// The current wait for the remote; nil if there is none.
     package var wait: SyncWait?
@@ -69,7 +70,7 @@ package struct RemoteRow: Hashable, Sendable {
         try log.syncRows(prefix: "\(key(remote))/feed/")
     }
 
-    /// A feed whose last reading failed.
+    /// A feed whose pages could not be read when they were last requested.
     package struct FailedReading: Hashable, Sendable {
         package var feed: String
         package var code: ErrorCode
@@ -78,7 +79,7 @@ package struct RemoteRow: Hashable, Sendable {
         package var at: UInt64
     }
 
-    /// Returns the row that stores the failure of a feed's last reading.
+    /// Returns the row that stores the failure to read a feed.
     static func failedReading(
         _ remote: String, _ feed: String, _ failure: SyncFailure, at now: UInt64
     ) -> SyncRow {
@@ -88,7 +89,7 @@ package struct RemoteRow: Hashable, Sendable {
         return SyncRow(failedReading(remote, feed), bytes)
     }
 
-    /// Returns the row that removes the failure of a feed's last reading.
+    /// Returns the row that removes the stored failure to read a feed.
     static func endedFailure(_ remote: String, _ feed: String) -> SyncRow {
         SyncRow(failedReading(remote, feed), nil)
     }
@@ -97,7 +98,7 @@ package struct RemoteRow: Hashable, Sendable {
         "\(key(remote))/failed/\(Digest16(hashing: Array(feed.utf8)).text)"
     }
 
-    /// Returns the feeds whose last reading failed.
+    /// Returns the feeds that could not be read when they were last requested.
     @available(*, noasync)
     package static func failedReadings(
         _ remote: String, in log: EventLog

@@ -3,8 +3,8 @@ internal import TapedeckModel
 internal import TapedeckProjections
 
 extension RemoteSession {
-    /// The progress of delivering: passes over the outboxes are repeated until a pass sends
-    /// nothing.
+    /// The progress of delivering: the session goes through the outboxes again and again until a
+    /// pass sends nothing.
     struct Delivering {
         /// The number of outboxes completed in this pass; `after` is the position in the next
         /// outbox.
@@ -16,8 +16,8 @@ extension RemoteSession {
         fileprivate var queue: [Intent] = []
         /// Whether a pass is under way.
         fileprivate(set) var isUnderWay = false
-        /// The end of the log when the last pass began, except that pages that were read since then
-        /// count as known: what they contain is delivered at the end of the reading.
+        /// The end of the log when the last pass began, moved past the events that the session
+        /// itself has recorded since then.
         private var seen = LogPosition.start
         /// The wait that ends first.
         private(set) var soonest: SyncWait?
@@ -32,15 +32,15 @@ extension RemoteSession {
         /// Forgets the waits; the next pass finds the remaining ones.
         mutating func forgetWaits() { soonest = nil }
 
-        /// Returns whether there may be something to deliver that the last pass did not see.
+        /// Returns whether there may be intents to deliver that the last pass did not see.
         func hasNews(at head: LogPosition, now: UInt64) -> Bool {
             head != seen || soonest.map { $0.until <= now } ?? false
         }
 
-        /// Counts everything in the log as known.
+        /// Marks everything in the log as seen.
         mutating func passOver(to head: LogPosition) { seen = head }
 
-        /// Notes that the session itself has recorded what it read.
+        /// Marks the events of a page as seen, because the session itself has recorded them.
         mutating func passOver(_ recorded: EventLog.RecordedEvents) {
             if seen == recorded.before { seen = recorded.after }
         }
@@ -57,10 +57,11 @@ extension RemoteSession {
     /// The number of rows of an outbox to read in one transaction.
     private static let rowsPerPass = 200
 
-    /// Returns whether to look for something to deliver before the next page is read.
+    /// Returns whether to look for intents to deliver before the next page is read.
     ///
-    /// The user's actions during a long reading do not wait for its end. If the reading is short,
-    /// older intents wait until it ends, because it may show that they are already satisfied.
+    /// Changes that the user requests during a long pass over the remote's pages are delivered
+    /// before it ends. Older intents wait for the end of a short pass, because it may show that
+    /// they are already satisfied.
     mutating func isDeliveryDue() throws -> Bool {
         if delivering.isUnderWay { return true }
         let head = try log.currentHead()
@@ -73,7 +74,7 @@ extension RemoteSession {
         return true
     }
 
-    /// The number of pages after which a reading is interrupted for older intents.
+    /// The number of pages after which reading is interrupted to deliver older intents.
     private static let pagesBeforeBacklog = 8
 
     /// Returns the next request of a delivery; nil if nothing can be delivered now.
@@ -184,8 +185,8 @@ extension RemoteSession {
             if let step = try step(delivery, of: intent, item) { return step }
             if delivering.blocked.contains(intent.key) { return nil }
         }
-        // All parts have ended. An intent with a single part has thereby ended too, so `standing`
-        // may be nil here.
+        // All parts have ended. If the intent has a single part, the intent has ended too, so
+        // `standing` may be nil here.
         if let item = try standing(of: intent)?.item { try conclude(item, of: intent) }
         return nil
     }
@@ -215,7 +216,7 @@ extension RemoteSession {
         return nil
     }
 
-    /// Returns whether a feed was read in a reading begun after the intent was recorded.
+    /// Returns whether a feed was read in a pass that began after the intent was recorded.
     private func isRead(_ feed: String, since intent: Intent) -> Bool {
         readFeeds[feed].map { $0 >= intent.event.position } ?? false
     }
@@ -266,7 +267,7 @@ extension RemoteSession {
         // may have sent it without being able to report it, or another program may have made the
         // change.
         let isShown = delivery.shownBy.map { isRead($0, since: intent) } ?? false
-        // The user retries an intent after checking the remote; no probe could do so.
+        // No probe can check this intent, but the user has checked the remote before retrying it.
         let isRetried = delivery.safety == .once && part == nil && item.retries > 0
         let isTaken =
             answer.isTaken && !isRetried
@@ -335,8 +336,8 @@ extension RemoteSession {
         "\(intent.event.id) \(delivery.target)"
     }
 
-    /// Returns the name of a delivery while this device holds its intent: after the next takeover,
-    /// what probes showed before proves nothing.
+    /// Returns the name of a delivery. It changes when this device takes the intent over again,
+    /// because earlier probes then prove nothing.
     private static func name(of answer: Custody.Answer, _ delivery: String) -> String {
         if case .taken(let since) = answer { "\(delivery) \(since ?? 0)" } else { delivery }
     }

@@ -1,28 +1,29 @@
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// The facts about a remote's list that this device remembers between readings.
+/// The facts about a remote's list that this device remembers until it reads the list again.
 struct ListMemory: Hashable {
-    /// The number of entries at the last reading, for a list that may show only its newest entries.
+    /// The number of entries when the list was last read, for a list that may show only its newest
+    /// entries.
     var count: UInt64 = 0
     /// The time at which the list was first seen empty despite its known entries; 0 if it has not
     /// been seen empty.
     var emptySince: UInt64 = 0
     /// The time at which the list was last read to its end; 0 if it never was.
     var wholeAt: UInt64 = 0
-    /// The total that the remote reported at the last reading.
+    /// The total that the remote reported when the list was last read.
     var total: UInt64?
-    /// The newest entry at the last reading; empty if there was none.
+    /// The newest entry when the list was last read; empty if there was none.
     var newest = ""
-    /// The number of entries that the list had less than its total when it was last read to its
+    /// The number of entries by which the list fell short of its total when it was last read to its
     /// end.
     ///
-    /// A list that lacks entries once may have been cut; if it always lacks the same number, the
-    /// remote counts differently.
+    /// A list that falls short once may have been truncated; if it always falls short by the same
+    /// number, the remote counts differently.
     var lacking: UInt64 = 0
 
-    /// Returns whether an entry was removed since the last reading, according to the first page of
-    /// the list.
+    /// Returns whether an entry was removed since the list was last read, according to its first
+    /// page.
     func hasLost(_ entries: [String], of total: UInt64) -> Bool {
         guard let before = self.total else { return true }
         guard let added = newest.isEmpty ? entries.count : entries.firstIndex(of: newest) else {
@@ -33,12 +34,12 @@ struct ListMemory: Hashable {
 }
 
 extension RemoteSession {
-    /// The time after which a list that is usually read only until its known entries is read to its
-    /// end, in milliseconds.
+    /// The interval at which a list that is usually read only up to its known entries is read to
+    /// its end, in milliseconds.
     private static let wholePause: UInt64 = 86_400_000
 
-    /// Returns whether the feed that begins with a page must be read to its end, to find out what
-    /// was removed from its list.
+    /// Returns whether the feed that begins with a page must be read to its end, to find out which
+    /// entries were removed from its list.
     func mustReadAll(_ content: RemoteContent) throws -> Bool {
         guard content.span != nil, let part = content.pagedList else { return false }
         if refreshesAll { return true }
@@ -60,7 +61,7 @@ extension RemoteSession {
         memories[part.name] = memory
     }
 
-    /// The removals that lists prove.
+    /// The removals that follow from the lists that were read.
     struct Removals {
         var events: [ProposedEvent] = []
         /// The new memories of lists, by name.
@@ -71,9 +72,9 @@ extension RemoteSession {
         var isPartial = false
     }
 
-    /// Returns the removals that lists prove.
+    /// Returns the removals that follow from lists that were read.
     ///
-    /// A list that is suddenly empty proves nothing until another reading finds it empty too.
+    /// A list that is suddenly empty proves nothing until it is read again and is still empty.
     func removals(
         from lists: [WholeList], _ account: RemoteAccount
     ) throws -> Removals {

@@ -2,7 +2,7 @@ internal import TapedeckLog
 internal import TapedeckModel
 
 extension RemoteSession {
-    /// The pages that are still to be read.
+    /// The state of a pass over the remote's pages: the pages that are still to be read.
     struct Reading {
         private struct Walk {
             var feed: RemotePage
@@ -19,9 +19,9 @@ extension RemoteSession {
             private var readAt: Int64?
             /// The other lists, by name.
             private var documents: [String: WholeList] = [:]
-            /// The list on the first page of a feed whose new rows only appear above known ones.
+            /// The list on the first page of a feed whose new rows appear only above known rows.
             private(set) var firstPart: ListPart?
-            /// Whether a part of a page was refused.
+            /// Whether a part of a page was invalid.
             private var isUnreadable = false
             /// Whether to read all pages, even if they were read before.
             var readsAll = false
@@ -46,7 +46,7 @@ extension RemoteSession {
             var again: Walk {
                 var walk = Walk(feed)
                 (walk.isLead, walk.version, walk.rounds) = (isLead, version, rounds + 1)
-                // A row that one round has missed may have been seen by another.
+                // A row that was missed in one round may have been seen in another.
                 (walk.lists, walk.isUnreadable) = (lists, isUnreadable)
                 return walk
             }
@@ -78,7 +78,7 @@ extension RemoteSession {
 
             /// Returns the lists that the walk has read completely.
             ///
-            /// - Parameter isWhole: Whether the walk shows everything that the feed contains.
+            /// - Parameter isWhole: Whether the walk covers everything that the feed contains.
             func wholeLists(_ isWhole: Bool) -> [WholeList] {
                 var found = Array(documents.values)
                 if isWhole, let readAt {
@@ -91,7 +91,7 @@ extension RemoteSession {
                 return found
             }
 
-            /// Returns whether the walk shows everything that the feed contains.
+            /// Returns whether the walk covers everything that the feed contains.
             func isWhole(_ content: RemoteContent) -> Bool {
                 content.next == nil && !isUnreadable && readAt != nil
             }
@@ -110,14 +110,13 @@ extension RemoteSession {
         struct Ended {
             /// The first page of the feed.
             var feed: RemotePage
-            /// The mark to record; nil if the recorded one remains.
+            /// The mark to record; nil if the recorded mark is still valid.
             var mark: String?
             /// Whether the last page of the feed was read.
             var hasReachedEnd = false
-            /// Whether the feed was read from its beginning to its end, and no row can have been
-            /// missed.
+            /// Whether the feed was read from its beginning to its end, without missing a row.
             var isWhole = false
-            /// The list on the first page of a feed whose new rows only appear above known ones.
+            /// The list on the first page of a feed whose new rows appear only above known rows.
             var firstPart: ListPart?
             /// The lists that were read completely.
             var lists: [WholeList] = []
@@ -126,7 +125,7 @@ extension RemoteSession {
         /// The maximum number of times that a feed with moving rows is read in one sync.
         private static let roundsMax = 3
         /// The number of failures of a single feed after which the feed is skipped until the next
-        /// reading.
+        /// pass.
         private static let failuresMax = 3
 
         private let rules: ReadingRules
@@ -177,7 +176,7 @@ extension RemoteSession {
             walks.last?.feed == page && content.next == nil && !content.moves
         }
 
-        /// Notes the time at which a fresh feed expires.
+        /// Records the time at which a fresh feed expires.
         mutating func noteFresh(_ page: RemotePage, until end: UInt64) {
             guard walks.last?.isLead == false else { return }
             freshFeeds[page] = end
@@ -195,8 +194,8 @@ extension RemoteSession {
 
         // MARK: Failures
 
-        /// Moves the failing page after the other feeds, or after the linked pages if there are no
-        /// other feeds.
+        /// Postpones the failing page until the other feeds have been read, or the linked pages if
+        /// there are no other feeds.
         ///
         /// Returns false if there is nothing else to read.
         mutating func postpone() -> Bool {
@@ -206,7 +205,7 @@ extension RemoteSession {
             return true
         }
 
-        /// Notes a failure of the next page.
+        /// Records a failure of the next page.
         ///
         /// - Returns: Whether the page keeps failing although other pages could be read.
         mutating func failsAlone() -> Bool {
@@ -223,7 +222,7 @@ extension RemoteSession {
             walks.removeAll { $0.feed.feed.hasPrefix(feeds) }
         }
 
-        /// Returns whether a page is new to this reading and does not belong to a missing feed.
+        /// Returns whether a page is new to this pass and does not belong to a missing feed.
         func isNew(_ page: RemotePage) -> Bool {
             !seen.contains(page) && !missing.contains(where: page.feed.hasPrefix)
         }
@@ -331,11 +330,11 @@ extension RemoteSession {
         }
     }
 
-    /// Records that a feed has been read, and what was removed from the lists that were read
-    /// completely.
+    /// Records that a feed has been read, and which entries were removed from the lists that were
+    /// read completely.
     ///
     /// - Parameter freshRows: The row with the time at which the feed expires. It is written only
-    ///   now, so that a feed whose reading was interrupted is read again.
+    ///   now, so that a feed that was only partly read is read again.
     private mutating func record(
         _ ended: Reading.Ended, _ account: RemoteAccount, _ freshRows: [SyncRow] = []
     ) throws {
@@ -398,7 +397,7 @@ extension RemoteSession {
     }
 
     /// Returns the linked feeds that earlier syncs did not read and that no other device has read
-    /// meanwhile.
+    /// in the meantime.
     private func openLeads() throws -> [FeedLead] {
         guard let account = login.account else { return [] }
         let leads = try RemoteRow.leads(remote.name, in: log)

@@ -4,9 +4,10 @@ package import TapedeckProjections
 
 /// # Sync with one remote
 ///
-/// A session takes inputs and returns steps. The driver of a session (`RemoteEngine` or a
-/// simulator) sends requests, waits, and reports each result as the next input. The session itself
-/// accesses only the log.
+/// A session takes inputs and returns steps. It reads the remote's pages in passes, and delivers
+/// intents between the pages. The driver of a session (`RemoteEngine` or a simulator) sends
+/// requests, waits, and reports each result as the next input. The session itself accesses only the
+/// log.
 ///
 /// ```
 /// begin ─▶ login? ─▶ read pages ─▶ deliver, one intent at a time ─▶ settled (ends, or waits while live)
@@ -57,7 +58,7 @@ package struct RemoteSession {
 
         var isPage: Bool { if case .page = self { true } else { false } }
 
-        /// Whether the request only reads, with the account's credentials.
+        /// Whether the request is a read with the account's credentials.
         var isRead: Bool {
             switch self {
             case .page, .probe: true
@@ -75,7 +76,7 @@ package struct RemoteSession {
     let logins: LoginFiles
     private let connection: RemoteConnection
     /// The end of the log when the session last checked whether the remote was removed; `isRemoved`
-    /// stores whether the remote was removed.
+    /// is the result of that check.
     private var connectionSeenAt: LogPosition?
     private var isRemoved = false
     var custody: CustodyBook
@@ -106,27 +107,27 @@ package struct RemoteSession {
     var reading: Reading
     /// The pages that need not be requested yet.
     var fresh = RemoteFreshness()
-    /// Whether the next reading also requests fresh pages.
+    /// Whether the next pass also requests fresh pages.
     var refreshesAll: Bool
-    /// The time at which the reading began; `readingTurn` is the time at which the feeds change.
+    /// The time at which the pass began; `readingTurn` is the time at which the feeds change.
     var readingBegan: UInt64 = 0
     var readingTurn: UInt64 = .max
-    /// Whether a reading is in progress.
+    /// Whether a pass over the remote's pages is in progress.
     var isReading = false
-    /// The end of the log when the reading began; intents after this position are newer than the
-    /// reading.
+    /// The end of the log when the pass began; intents after this position are newer than the pass.
     var readingPosition = LogPosition(rawValue: 0)
-    /// The feeds that were read from beginning to end, each with the end of the log at the time
-    /// when its reading began.
+    /// The feeds that were read from beginning to end, each with the end of the log when the pass
+    /// that read it began.
     var wholeFeeds: [String: LogPosition] = [:]
-    /// The feeds that were read at least as far as their known rows, likewise.
+    /// The feeds that were read at least up to their known rows, each with the same position as in
+    /// `wholeFeeds`.
     var readFeeds: [String: LogPosition] = [:]
     var delivering = Delivering()
     /// Whether intents from before this session may be undelivered.
     var hasBacklog = true
     package var report = RemoteReport()
-    /// The number of repeated readings, and the number of consecutive incomplete readings; the
-    /// pauses grow with both numbers.
+    /// The number of repeated passes, and the number of consecutive incomplete passes; the pauses
+    /// grow with both numbers.
     private var quietReadings = 0
     private var lackingReadings = 0
     private var nextReading: UInt64 = 0
@@ -136,11 +137,11 @@ package struct RemoteSession {
     /// The idempotent deliveries that succeeded, by intent and target.
     var delivered: Set<String> = []
 
-    /// The deliveries without an effect on the remote, as far as probes have shown; see `step`.
+    /// The deliveries that, according to probes, had no effect on the remote; see `step`.
     var probedMissing: Set<String> = []
 
-    /// The number of requests of a rate limit that reading leaves to deliveries: one or two intents
-    /// per window, or three while a user is active.
+    /// The number of requests in each rate window that are reserved for deliveries: enough for one
+    /// or two intents, or for three in a live session.
     private static let requestsKept = 2
     private static let requestsKeptLive = 6
     /// The maximum number of times that a one-time sync waits for a lane; `laneWaitMax` is the
@@ -157,7 +158,7 @@ package struct RemoteSession {
     ///   - outboxes: The outboxes of the connector's kinds.
     ///   - connection: Provides the store's account on the remote, and the remote as it is now.
     ///   - clock: Measures leases.
-    ///   - refreshesAll: Whether the first reading also requests fresh pages.
+    ///   - refreshesAll: Whether the first pass also requests fresh pages.
     ///
     /// Throws `SyncError` with `.unauthorized` if the user is not logged in and the remote requires
     /// a login.
@@ -254,7 +255,7 @@ package struct RemoteSession {
         return try next()
     }
 
-    /// Drops a wait that the remote has not requested, because the user wants to sync now.
+    /// Ends a wait that the remote has not requested, because the user wants to sync now.
     private mutating func dropOwnWait() {
         if row.wait?.reason != .throttled, row.wait?.isAsked != true { row.wait = nil }
     }
@@ -307,7 +308,7 @@ package struct RemoteSession {
         if try isDeliveryDue(), let (request, pending) = try nextDelivery(account) {
             return try send(request, pending)
         }
-        // An intent may require that the remote is read again before delivery.
+        // An intent may require that the remote be read again before delivery.
         if let page = nextPage() {
             return try send(connector.request(for: page, account), .page(page))
         }
@@ -532,7 +533,7 @@ package struct RemoteSession {
         return try end(failure)
     }
 
-    /// Postpones a page whose request failed, or skips the page until the next reading if no other
+    /// Postpones a page whose request failed, or skips the page until the next pass if no other
     /// page fails.
     ///
     /// Returns false if the failure may affect the whole remote.
@@ -595,7 +596,7 @@ package struct RemoteSession {
         return .idle(until: min(nextReading, soonest?.until ?? .max))
     }
 
-    /// Returns the rows that remove the failures from before a completed reading.
+    /// Returns the rows that remove the failures from before a completed pass.
     ///
     /// These are failures of feeds that are no longer read; feeds that failed again have newer
     /// failures.
@@ -606,11 +607,11 @@ package struct RemoteSession {
             .map { RemoteRow.endedFailure(remote.name, $0.feed) }
     }
 
-    /// The time of a live session's next reading, in milliseconds since 1970.
+    /// The start of a live session's next pass, in milliseconds since 1970.
     ///
-    /// The next reading starts at the earliest of three times: the next change of the feeds; the
-    /// time at which the first fresh feed expires; and, if any feed is not fresh or was not read to
-    /// its end, the end of the pause that the manifest specifies.
+    /// The next pass starts at the earliest of three times: the next change of the feeds; the time
+    /// at which the first fresh feed expires; and, if any feed is not fresh or was not read to its
+    /// end, the end of the pause that the manifest specifies.
     private var readAgainAt: UInt64 {
         let now = now
         let steps = connector.manifest.freshness
@@ -626,7 +627,7 @@ package struct RemoteSession {
         return max(next, now + 1)
     }
 
-    /// Whether the reading of a failing remote has lasted so long that the first pages must be read
+    /// Whether a pass over a failing remote has lasted so long that the first pages must be read
     /// again.
     private var isReadingOverdue: Bool {
         guard connector.manifest.reading.feedsStandAlone, isReading else { return false }
