@@ -147,7 +147,7 @@ import Testing
             usleep(UInt32(30_000 + moments.below(400) * 1_000))
             process.send(SIGKILL)
             _ = try process.wait()
-            // The remote is also down for a while.
+            // In one of the rounds, the remote is down.
             if number == 5 {
                 try remote.kill()
                 #expect(try store.run("sync", "birds").exit == 7)

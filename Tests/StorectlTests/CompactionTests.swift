@@ -6,7 +6,7 @@ import Testing
 
 @testable import StorectlCommands
 
-/// Compaction removes events but changes no list or digest, whatever is recorded in between.
+/// Compaction removes events but changes no list and no digest, whatever is recorded in between.
 @Suite(.offTasks) struct CompactionTests {
     /// Devices that play videos and record events of all other types, each in a log that is never
     /// compacted.
@@ -108,7 +108,7 @@ import Testing
 
     private static func rule(_ log: EventLog) throws -> CompactionRule { try .video(log) }
 
-    /// Returns the number of events whose types let the newest event supersede the others.
+    /// Returns the number of events of the types of which only the newest event is kept.
     private static func newestCount(_ log: EventLog) throws -> Int {
         var count = 0
         let types = [

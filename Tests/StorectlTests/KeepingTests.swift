@@ -99,7 +99,7 @@ import Testing
         #expect(try other.succeed("status", "--json").document["demo"] == .bool(false))
     }
 
-    @Test func eraseRemovesTheWholeStore() throws {
+    @Test func eraseRemovesTheEntireStore() throws {
         let storectl = try Storectl.demo()
         try storectl.succeed("replay")
         try storectl.checkFails("erase", code: "usage", exit: 64)

@@ -31,8 +31,8 @@ import Testing
         }
         let run = try devices[0].succeed("logout", "home", "--everywhere")
         #expect(run.stdout == "logged out of home everywhere\n")
-        // The remote no longer knows this device's token, so logging out on this device succeeds,
-        // too.
+        // The remote no longer accepts this device's token, but logging out on this device still
+        // succeeds.
         try devices[1].succeed("logout", "home", "--everywhere")
         try logIn(devices[0])
         try devices[0].succeed("sync", "home")

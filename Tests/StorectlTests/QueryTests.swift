@@ -23,7 +23,7 @@ import Testing
         #expect(found == texts)
     }
 
-    @Test func newsBeginWhereThisDeviceHasSeenThem() throws {
+    @Test func newsStartsAfterThePositionMarkedAsSeen() throws {
         let storectl = try Storectl.empty()
         func share(_ broadcast: String) throws {
             try storectl.succeed(

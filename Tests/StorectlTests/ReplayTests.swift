@@ -14,7 +14,7 @@ import Testing
             })
     }
 
-    @Test func digestsDoNotDependOnTheWayOfBuilding() throws {
+    @Test func digestsDoNotDependOnHowTablesAreBuilt() throws {
         let storectl = try Storectl.demo()
         let first = try digests(storectl.succeed("replay", "--json"))
         for name in ["videos", "schedule", "remotes", "outbox-video"] {

@@ -2,7 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Devices notice wiped, copied and restored servers and stores, and no event is lost.
+/// Devices detect servers and stores that were wiped, copied or restored, and no event is lost.
 @Suite(.serialized, .offTasks) struct SyncLossTests {
     private let files = FileManager.default
 
@@ -106,7 +106,7 @@ import Testing
 
     /// The first action of a store after its log is restored in place.
     enum First: CaseIterable, Sendable {
-        /// The store receives back from the server those of its own events that it no longer has.
+        /// The store syncs, and gets its own lost events back from the server.
         case syncs
         /// The store appends events with ids that other stores already know.
         case appends

@@ -5,7 +5,7 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// Errors for files that the system does not let us access: the cause, the path and a hint.
+/// Errors for files to which the system denies access contain the cause, the path and a hint.
 @Suite(.offTasks) struct AccessTests {
     @Test func accessErrorsIncludeTheSystemsReason() {
         for error in [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import TapedeckLog
 
-/// The events that an append condition finds, by reading records or through the index.
+/// The events that an append condition finds, whether it reads the records or uses the index.
 @Suite(.offTasks) struct AppendConditionTests {
     private func isForbidden(
         _ tags: [TapedeckModel.Tag], _ types: [EventType], after position: UInt64, in log: EventLog
@@ -41,7 +41,7 @@ import Testing
         log.close()
     }
 
-    /// A tag that an event has twice does not replace a missing tag.
+    /// An event that has one of the required tags twice does not match without the other tags.
     @Test func conditionRequiresAllTags() throws {
         let log = try TemporaryDirectory().store()
         let (first, second) = (Tag(unchecked: "a/1"), Tag(unchecked: "a/2"))

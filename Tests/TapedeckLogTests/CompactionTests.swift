@@ -87,7 +87,7 @@ import Testing
             })
     }
 
-    /// Stores that have all, some or none of the events import the export of a compacted store.
+    /// A store that has all, some or none of the events imports the export of a compacted store.
     @Test(arguments: [0, 5, 300, 1_030, 1_100])
     func anyStoreCanImportTheExportOfACompactedStore(_ known: Int) throws {
         let directory = try TemporaryDirectory()

@@ -4,11 +4,11 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// Whichever bytes of the log file are damaged, a call returns the right answer or an error.
+/// Whichever bytes of the log file are damaged, a call returns the correct result or an error.
 ///
-/// No call crashes or silently returns a wrong answer.
+/// No call crashes or silently returns a wrong result.
 @Suite(.serialized, .offTasks) struct DamagedFileTests {
-    @Test func damagedFileGivesTheRightAnswerOrAnError() throws {
+    @Test func damagedFileReturnsCorrectResultsOrErrors() throws {
         let directory = try TemporaryDirectory()
         let seed = Seed.fresh()
         let sample = try DamageSample(directory, seed: seed)
@@ -26,7 +26,7 @@ import Testing
     /// A row that is not found under its damaged name must not be treated as missing.
     ///
     /// Flips every bit of the table names, of their flags, and of the keys of the log's small rows.
-    @Test func damagedNameGivesTheRightAnswerOrAnError() throws {
+    @Test func damagedNameReturnsCorrectResultsOrErrors() throws {
         let directory = try TemporaryDirectory()
         let seed = Seed.fresh()
         let sample = try DamageSample(directory, seed: seed)
@@ -45,11 +45,11 @@ import Testing
     }
 }
 
-/// A store with known answers, and the bytes of its file.
+/// A store with known contents, and the bytes of its file.
 private struct DamageSample {
     let path: String
     let bytes: [UInt8]
-    /// The file as it was some commits earlier.
+    /// The bytes of the file some commits earlier.
     let older: [UInt8]
     let events: [EventEnvelope]
     let receipts: [EventID: [Receipt]]
@@ -166,9 +166,9 @@ private struct DamageSample {
         try file.close()
     }
 
-    // MARK: - Answers
+    // MARK: - Results
 
-    /// Expects the right answer or a typed error.
+    /// Expects the correct result or a typed error.
     private func answer<R: Equatable>(
         _ expected: R, _ name: String, isRefused: inout Bool, _ body: () throws -> R
     ) {

@@ -4,7 +4,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// Two histories of one origin, and how the events of the losing history are kept.
+/// When two histories of one origin meet, the events of the losing history are kept under new IDs.
 @Suite(.offTasks) struct HealTests {
     private let directory: TemporaryDirectory
     private let log: EventLog

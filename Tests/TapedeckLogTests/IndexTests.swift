@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 @Suite(.offTasks) struct IndexTests {
-    @Test func indexAndTailAlwaysCoverTheWholeLog() throws {
+    @Test func indexAndTailAlwaysCoverTheEntireLog() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         var random = SeededRandom(Seed.fresh())
@@ -95,7 +95,7 @@ import Testing
         try checkIndex(log)
     }
 
-    /// Every tag and type leads to exactly the events that have it.
+    /// Checks that every tag and type finds exactly the events that have it.
     private func checkIndex(_ log: EventLog, every: Int = 1) throws {
         let all = try log.allEvents()
         var tags: [TapedeckModel.Tag: [LogPosition]] = [:]

@@ -8,8 +8,8 @@ import Testing
 ///
 /// `TAPEDECK_KILL_ROUNDS` is the number of rounds, for one writer and for two at once; a round
 /// takes about a tenth of a second. Each round checks the events it has added, every
-/// `roundsPerVerify`th round verifies the whole store, and every `roundsPerStore`th round creates a
-/// new store, so that the cost of a round does not grow with the number of rounds.
+/// `roundsPerVerify`th round verifies the entire store, and every `roundsPerStore`th round creates
+/// a new store, so that the cost of a round does not grow with the number of rounds.
 @Suite(.serialized, .offTasks) struct KillTests {
     private static let rounds = Seed.rounds("TAPEDECK_KILL_ROUNDS", 25)
     private static let roundsPerVerify = 20
@@ -39,8 +39,8 @@ import Testing
         print("\(KillTests.rounds) rounds, \(writers) killed each, \(total) acknowledged events")
     }
 
-    /// Lets processes append for a moment, kills them, and returns the number of events that each
-    /// process acknowledged, by the seed of the process.
+    /// Lets processes append for a short time, kills them, and returns the number of events that
+    /// each process acknowledged, by the seed of the process.
     private func kill(
         _ writers: Int, in store: String, _ random: inout SeededRandom
     ) throws -> [UInt64: UInt64] {

@@ -10,14 +10,14 @@ import Testing
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         try log.appendBlocking([.sample(1)])
-        log.queue.latch(LogError(.inputOutput, "the disk said no"))
+        log.queue.latch(LogError(.inputOutput, "the disk failed"))
         for call in [
             { _ = try log.appendBlocking([.sample(2)]) }, { try log.appendBuffered([.sample(2)]) },
             { _ = try log.recordReceipts([.sample(of: log.origin)]) }, { try log.mergeIndex() },
         ] {
             let error = #expect(throws: LogError.self) { try call() }
             #expect(error?.code == .mustReopen)
-            #expect(error?.message.contains("the disk said no") == true)
+            #expect(error?.message.contains("the disk failed") == true)
         }
         #expect(try log.allEvents().count == 1)
         log.close()

@@ -5,8 +5,8 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// Random operations on a log and on a model of it agree step by step: what is appended, what is
-/// refused, and what is found by position, ID, type and tag, in any state of the index and after
+/// After each random operation, a log and a model of it agree: on the appended and refused events,
+/// and on the events found by position, ID, type and tag, in any state of the index and after
 /// reopening.
 @Suite(.offTasks) struct LogModelTests {
     @Test(arguments: 0..<3)
@@ -17,7 +17,7 @@ import Testing
     }
 }
 
-/// A clock that only tests move.
+/// A clock that changes only when a test sets it.
 final class ManualTime: Sendable {
     private let held = Atomic<UInt64>(1_000_000)
     var now: UInt64 { held.load(ordering: .relaxed) }
@@ -72,7 +72,7 @@ private struct World {
         try compare()
     }
 
-    // MARK: - Work
+    // MARK: - Operations
 
     private mutating func proposals() -> [ProposedEvent] {
         (0..<Int.random(in: 1...20, using: &random)).map { _ in

@@ -345,7 +345,7 @@ import Testing
         #expect(!files.fileExists(atPath: place.path))
     }
 
-    /// A log with events but without a marker becomes the store again.
+    /// A log with events but without a marker becomes a store again.
     @Test func logWithoutMarkerBecomesAStoreAgain() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()

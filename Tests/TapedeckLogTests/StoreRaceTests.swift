@@ -4,11 +4,11 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// # Two processes with one store, at every moment
+/// # Two processes that use one store, interrupted at every system call
 ///
 /// Two processes create, open, restore, shrink and erase a store. Each process stops at every
 /// system call that the other process can notice, and only one process runs at a time. A run
-/// therefore depends only on its plan, not on a clock or on luck. Plans are
+/// therefore depends only on its plan, not on timing. Plans are
 ///
 /// - every preemption: one process makes some calls, then the other runs as far as it can, then the
 ///   first runs to its end;
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// The check of a run must find planted faults.
+    /// Deliberate faults must be detected.
     @Test func plantedFaultsAreFound() throws {
         let rig = try Rig()
         let lost = Outcome(
@@ -144,7 +144,7 @@ private struct Outcome {
         .erase: ["noStore", "busy"],
     ]
 
-    /// The violations that the run shows.
+    /// The violations of the guarantees in this run.
     var faults: [String] {
         var faults: [String] = []
         var (made, erased, mayBeErased) = (0, 0, false)

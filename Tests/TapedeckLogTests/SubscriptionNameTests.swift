@@ -63,7 +63,8 @@ import Testing
         log.close()
     }
 
-    /// A child prints the events that it receives and acknowledges, and is killed at any point.
+    /// A child process prints the events that it receives and acknowledges, and is killed at any
+    /// point.
     ///
     /// The next child continues after the acknowledged events: no event is skipped, and
     /// acknowledged events are not delivered again.

@@ -53,7 +53,7 @@ import Testing
                 seal(&$0)
             }
         },
-        Plant(testDescription: "last sequence of an origin", kind: .origin) {
+        Plant(testDescription: "last sequence number of an origin", kind: .origin) {
             try changeMeta($0, $1, MetaKey.origin(0)) { $0[16] ^= 1 }
         },
         Plant(testDescription: "segment of an origin", kind: .origin, position: 120) {

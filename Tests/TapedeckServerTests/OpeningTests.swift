@@ -6,7 +6,7 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// Tests of the files in a server's directory and of opening that directory.
+/// The files in a server's directory, and opening that directory.
 @Suite struct OpeningTests {
     @Test func filesAreReadableOnlyByTheirOwner() async throws {
         let directory = try TemporaryDirectory().file("server")

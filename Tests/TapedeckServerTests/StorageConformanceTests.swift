@@ -267,8 +267,8 @@ import Testing
         #expect(all.entries.count == 10)
         let held = try stub(4...9)
         #expect(all.entries[3].body == held)
-        // A device that has only its own events after sequence 11 receives its earlier events in
-        // full and its later events as references.
+        // A device that has only its own events after number 11 receives its earlier events in full
+        // and its later events as references.
         let answer = try await it.storage.pull(
             it.space, after: SyncCursor(try await it.lineage()), bytesMax: 1 << 20,
             held: EventID(1, 11))

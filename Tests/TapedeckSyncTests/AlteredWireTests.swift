@@ -61,8 +61,7 @@ import Testing
         for message in all { try check(message) }
     }
 
-    /// Changes are detected even if the checksum is computed again, for example by a server in
-    /// between.
+    /// Changes are detected even if the checksum has been recomputed, for example by a proxy.
     @Test func changedPagesAreNotRecorded() throws {
         let source = try rig.store("source")
         for number in 0..<5 { try source.note("pay \(number)00") }

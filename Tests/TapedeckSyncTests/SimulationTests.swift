@@ -3,7 +3,7 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Random schedules for the whole sync, each determined by a seed; see `Simulation`.
+/// Random schedules for the entire sync, each determined by a seed; see `Simulation`.
 ///
 /// - `TAPEDECK_SEED=N` is the seed of the first schedule, by default 1.
 /// - `TAPEDECK_SIM_SCHEDULES=N` is the number of schedules, by default 60. `TAPEDECK_SEED=N

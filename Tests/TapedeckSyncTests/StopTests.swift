@@ -51,7 +51,7 @@ struct StopTests {
         #expect(settledAt == 0)
     }
 
-    /// A request that has begun is cancelled even if the engine has not noted it yet.
+    /// A request that has begun is cancelled even if the engine has not stored it yet.
     @Test func stoppingAtTheBeginningOfARequestCancelsIt() async throws {
         let directory = NSTemporaryDirectory() + "tapedeck-stop-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: directory) }

@@ -5,7 +5,7 @@ import Foundation
 package final class MountedDirectory {
     package let path: String
 
-    /// Mounts a disk in memory of the given size; nil if it cannot be mounted.
+    /// Mounts an in-memory file system of the given size; nil if it cannot be mounted.
     package init?(megabytes: Int, at path: String) {
         self.path = path
         try? FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -3,10 +3,10 @@ package import Testing
 
 /// Runs tests on separate threads, because they block or compute for a long time.
 ///
-/// There are only as many threads for tasks as processors, and tests that wait for responses need
-/// them. Tests with `#expect(processExitsWith:)` need this trait, too: the testing library reads
-/// the output of the child with blocking calls, so two children at once would leave no thread for
-/// other tasks.
+/// All tasks share one thread per processor, and tests that wait for responses need these threads.
+/// Tests with `#expect(processExitsWith:)` need this trait, too: the testing library reads the
+/// output of the child with blocking calls, so two children at once would leave no thread for other
+/// tasks.
 package struct OffTasks: SuiteTrait, TestTrait, TestScoping {
     package var isRecursive: Bool { true }
 

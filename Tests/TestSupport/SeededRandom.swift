@@ -1,6 +1,7 @@
 import Foundation
 
-/// SplitMix64 (Steele and others 2014): the same numbers for the same seed, everywhere.
+/// The SplitMix64 generator (Steele and others 2014), which returns the same numbers for the same
+/// seed on every platform.
 package struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 
@@ -27,7 +28,7 @@ package struct SeededRandom: RandomNumberGenerator {
     }
 }
 
-/// The seed of a randomised test: a fresh one, or the value of `TAPEDECK_SEED`.
+/// The seed of a randomized test: `TAPEDECK_SEED`, or a random seed if it is not set.
 package enum Seed {
     package static func fresh(_ name: String = #function) -> UInt64 {
         let seed =

@@ -2,15 +2,15 @@ import Foundation
 import Synchronization
 package import Testing
 
-/// The number of seconds for which a test waits before it fails.
+/// The time for which a test waits before it fails, in seconds.
 ///
-/// It only stops tests that would never end: no result depends on the speed of the machine.
+/// It only stops tests that would never end; no result depends on the speed of the machine.
 package let waitSecondsMax: Double = 300
 
 /// Waits until a condition is true.
 ///
 /// - Parameters:
-///   - what: the awaited condition, as the failure names it.
+///   - what: the awaited condition, for the failure message.
 ///   - state: a description of the state, printed if the condition never becomes true.
 package func eventually(
     _ what: String = "the condition", state: () throws -> String = { "" },
@@ -26,7 +26,7 @@ package func eventually(
     }
 }
 
-/// Like `eventually`, for tests that are not tasks and may block their thread.
+/// Like `eventually`, for tests that do not run in tasks and may block their thread.
 package func eventuallyBlocking(
     _ what: String = "the condition", state: () throws -> String = { "" },
     _ condition: () throws -> Bool

@@ -7,7 +7,7 @@ struct CompactCommand: ParsableCommand {
         commandName: "compact",
         abstract: "Remove superseded events and shrink the log file.",
         discussion: """
-            Removes playback reports that change no list. Only the latest now-playing events of \
+            Removes playback reports that affect no list. Only the latest now-playing events of \
             each device and the latest extraction events of each video are kept. Lists stay the \
             same, with one exception: with --rule 2012, compaction may delay the removal of a \
             video from watch-later if the video was marked again after 75 % of it had been played. \

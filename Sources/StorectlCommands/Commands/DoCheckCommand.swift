@@ -5,12 +5,13 @@ internal import Tapedeck
 struct DoCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check whether videos play, by their ids or by a provider's answer.",
+        abstract: "Check whether videos can be played, by their ids or a provider's response.",
         discussion: """
-            With --due, records what the ids of the due videos show, such as an unsupported \
-            provider, and counts the videos whose providers have to be asked. storectl makes no \
-            requests: request the checkUrl of each video, and record the answer with --status. If \
-            there was no answer, use storectl do playability VIDEO failed.
+            With --due, records results that follow from the due videos' ids, such as an \
+            unsupported provider, and counts the videos whose providers have to be asked. \
+            storectl makes no requests: request the checkUrl of each video, and record the \
+            response with --status. If there was no response, use storectl do playability \
+            VIDEO failed.
 
             EXAMPLE:
               storectl do check --due
@@ -25,11 +26,11 @@ struct DoCheckCommand: AsyncParsableCommand {
     @Flag(help: "Check all videos whose check is due; see storectl query playability.")
     var due = false
 
-    @Option(help: "The HTTP status of the provider's answer.")
+    @Option(help: "The HTTP status of the provider's response.")
     var status: Int?
 
     @Option(
-        help: ArgumentHelp("The body of the provider's answer; - is stdin.", valueName: "file"))
+        help: ArgumentHelp("The body of the provider's response; - is stdin.", valueName: "file"))
     var bodyFile: String?
 
     @OptionGroup var options: StoreOptions

@@ -8,9 +8,9 @@ struct DoShareCommand: AsyncParsableCommand {
         commandName: "share",
         abstract: "Share a video on Twitter, Facebook or Tumblr, or by email.",
         discussion: """
-            Each destination is delivered separately. Without --text, the text contains the \
+            Each destination is delivered separately. Without --text, the message contains the \
             video's title, its link and the name of the sharer; see storectl query share-text. A \
-            text for twitter may have at most \(ShareText.twitterCharactersMax) characters.
+            message for Twitter may have at most \(ShareText.twitterCharactersMax) characters.
 
             EXAMPLE:
               storectl do share youtube:aqz-KE-bpKQ --to twitter --to facebook
@@ -296,7 +296,7 @@ struct DoProfileCommand: AsyncParsableCommand {
     @Option(help: "Your email address.")
     var email: String?
 
-    @Option(help: "A text about yourself.")
+    @Option(help: "A description of yourself.")
     var about: String?
 
     @Option(help: ArgumentHelp("A field to clear; may be repeated.", valueName: "field"))
@@ -348,6 +348,6 @@ enum ClearableArgument: String, ExpressibleByArgument, CaseIterable {
 }
 
 extension VideoProjections {
-    /// The projections that are read by commands about answers.
+    /// The projections that commands about answers read.
     fileprivate var ofAnswers: [any Projection] { [answers, questions, users, accounts] }
 }

@@ -6,9 +6,9 @@ internal import TapedeckConnectors
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Explain what became of an event, or how a key got its state.",
+        abstract: "Explain what happened to an event, or how a key got its state.",
         discussion: """
-            For an event, the report shows whether the event is used and from what time, its state \
+            For an event, the report shows whether the event counts and from what time, its state \
             on each server (queued, waiting, sequenced or refused; local if no server is known) \
             and on each remote (queued, sent, waiting, confirmed, refused, unknown, dropped, \
             replaced, untold if the remote does not support the action, or expired if it was \
@@ -34,7 +34,7 @@ struct ExplainCommand: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The key: a video in any form, a tag's name, or a whole tag.",
+            "The key: a video in any form, a tag's name, or a complete tag.",
             valueName: "key"))
     var key: String?
 
@@ -104,7 +104,7 @@ struct ExplainCommand: ParsableCommand {
         try options.print(report.json) { report.write(&$0) }
     }
 
-    /// Returns the key for an argument: a whole tag, a tag's name, or a video in any form.
+    /// Returns the key for an argument: a complete tag, a tag's name, or a video in any form.
     private static func tag(_ text: String, of projection: any Projection) throws -> Tag {
         let kind = projection.tagKind
         if text.hasPrefix(kind + "/") { return try Tag(text) }

@@ -7,7 +7,7 @@ struct ImportCommand: ParsableCommand {
         commandName: "import",
         abstract: "Import missing events from an export file.",
         discussion: """
-            A file that is damaged or contradicts the store is refused as a whole.
+            If the file is damaged or contradicts the store, nothing is imported.
 
             EXAMPLE:
               storectl import events.tapedeck

@@ -57,7 +57,7 @@ struct LoginCommand: AsyncParsableCommand {
             "Log in with the account at this service, such as twitter.", valueName: "service"))
     var provider: String?
 
-    @Option(help: ArgumentHelp("The service's id for you.", valueName: "id"))
+    @Option(help: ArgumentHelp("Your user id at the service.", valueName: "id"))
     var uid: String?
 
     @Flag(help: "Approve the login in a browser (OAuth 1.0a).")

@@ -49,7 +49,7 @@ struct QueryShareTextCommand: ParsableCommand {
         abstract: "Show the proposed text for sharing a video.",
         discussion: """
             The text contains the video's title, its link and the name of the sharer. For \
-            twitter, the title is cut so that the text fits.
+            twitter, the title is shortened so that the text fits.
 
             EXAMPLE:
               storectl query share-text youtube:aqz-KE-bpKQ --to twitter

@@ -26,7 +26,7 @@ struct RemoteFate {
     enum Finding {
         /// The remote does not support the event's action.
         case untold
-        /// The event was not sent before it was too old.
+        /// The event became too old before it was sent.
         case expired
         /// A later intent superseded the event.
         case replaced
@@ -150,7 +150,7 @@ struct RemoteFate {
 
     // MARK: - Text
 
-    /// The outcome that confirmed the whole intent, or dropped it at the user's request.
+    /// The outcome that confirmed the entire intent, or dropped it at the user's request.
     private var end: Outcome? {
         outcomes.last { $0.kind == "dropped" || $0.kind == "confirmed" && $0.target.isEmpty }
     }

@@ -27,7 +27,7 @@ enum StandardOutput {
         return Int(size.ws_col)
     }
 
-    /// Writes a whole report.
+    /// Writes a complete report.
     ///
     /// - Throws: `ClosedPipe` if the reader has closed the pipe, `CommandError` if the report
     ///   cannot be written.

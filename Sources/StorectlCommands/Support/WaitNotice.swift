@@ -2,7 +2,8 @@ internal import Foundation
 internal import Synchronization
 internal import Tapedeck
 
-/// Announces on standard error that a sync waits so long that a user would notice; each wait once.
+/// Announces on standard error, once per wait, that a sync is waiting long enough for a user to
+/// notice.
 final class WaitNotice: Sendable {
     /// The end of the last announced wait, in milliseconds since 1970.
     private let announced = Mutex(UInt64(0))

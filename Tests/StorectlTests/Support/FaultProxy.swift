@@ -5,8 +5,9 @@ import TapedeckTesting
 /// A proxy between devices and a server that simulates network faults.
 ///
 /// It listens on a local port and forwards bytes to the server's port and back. When it accepts a
-/// connection, it draws the connection's fault from a seeded source. The same seed therefore gives
-/// the same plan, but the operating system determines which request meets which fault.
+/// connection, it chooses the connection's fault with a seeded random generator. The same seed
+/// therefore gives the same plan of faults, but the operating system determines which request meets
+/// which fault.
 ///
 /// Each connection has one thread for both directions. `calm()` ends the faults and all
 /// connections.
@@ -86,7 +87,8 @@ final class FaultProxy: Sendable {
     private func draw() -> (fault: Fault, generation: Int) {
         state.withLock { state in
             var fault = Fault.none
-            // This number is always drawn, so that a refusal does not shift the plan.
+            // Choose a fault for every connection, so that a refusal does not change the plan of
+            // later connections.
             let drawn = FaultProxy.drawn(&state.random)
             if state.random.below(100) < state.faultyPercent { fault = drawn }
             if Date() < state.refusesUntil { fault = .refuse(milliseconds: 0) }
@@ -116,7 +118,7 @@ final class FaultProxy: Sendable {
         state.withLock { $0.generation == generation && !$0.isStopped }
     }
 
-    // MARK: - Carrying
+    // MARK: - Forwarding
 
     private func serve() {
         while !state.withLock(\.isStopped) {
@@ -165,7 +167,7 @@ final class FaultProxy: Sendable {
 private struct Way {
     enum Step {
         case continues
-        /// One side has closed the connection in an orderly way, or seems to have done so.
+        /// One side has closed the connection without a reset, or seems to have done so.
         case isOver
         case isCut
     }
@@ -183,7 +185,7 @@ private struct Way {
         self.fault = fault
     }
 
-    /// Carries the available bytes; waits briefly if there are none.
+    /// Forwards the available bytes; waits briefly if there are none.
     mutating func step() -> Step {
         let ready = LocalSocket.readable(device, server, milliseconds: 50)
         if ready.first {

@@ -4,8 +4,8 @@ import Testing
 
 /// The acknowledged intents for a remote, and the check of their effects.
 ///
-/// Devices of one user like, mark and share videos; every share has a unique text. `check` compares
-/// the remote and the settled stores with the acknowledged intents:
+/// Devices of one user like, mark and share videos; the text of every share is unique. `check`
+/// compares the remote and the settled stores with the acknowledged intents:
 ///
 /// 1. Every store has every intent once and unchanged.
 /// 2. A share took effect at most once; if it did not take effect, every outbox lists it as
@@ -20,7 +20,7 @@ import Testing
 /// - while another device has not delivered its toggle, because the last toggle to arrive wins;
 /// - within two seconds, because Shelby's times have a resolution of one second;
 /// - if the toggle is a mark, while this device syncs with the remote. If that sync is killed,
-///   there is no sign that the mark was being sent, and it looks as if the user had set it again on
+///   nothing shows that the mark was being sent, and it looks as if the user had set it again on
 ///   the remote.
 struct RemoteHistory {
     /// The relevant fields of an event in the log.

@@ -39,7 +39,7 @@ final class ServeProcess {
 
     /// Starts the server again on the same port.
     func start(_ arguments: String...) throws {
-        // A connection of another process may still use the port for a moment.
+        // A connection of another process may still use the port for a short time.
         try eventuallyBlocking("the start of serve at its port", state: { diagnostics }) {
             try launch(arguments)
         }

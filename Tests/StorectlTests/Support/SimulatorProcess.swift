@@ -60,7 +60,7 @@ class SimulatorProcess {
 
     /// Starts the simulator again with the same port and journal.
     func start() throws {
-        // A connection of another process may still use the port for a moment.
+        // A connection of another process may still use the port for a short time.
         try eventuallyBlocking("the start of the simulator at its port") {
             process = try SimulatorProcess.launch(storectl, arguments)?.process
             return process != nil

@@ -76,7 +76,7 @@ struct Storectl {
 
     /// Starts the program without waiting for its end.
     ///
-    /// - Parameter pipe: The program's stdin; nil if `input` is its whole input.
+    /// - Parameter pipe: The program's stdin; nil if `input` is its complete input.
     func start(
         _ arguments: [String], input: Data = Data(), through pipe: Pipe? = nil,
         environment: [String: String] = [:]

@@ -3,13 +3,13 @@ import Testing
 
 /// The acknowledged events, and the check that every store has them.
 ///
-/// Every event is a comment with a unique text. Events whose ids `append` has printed are
+/// Every event is a comment with unique text. Events whose ids `append` has printed are
 /// acknowledged, and are added to the history. `check` compares the history with stores that have
 /// synced:
 ///
 /// 1. Every store has every acknowledged event exactly once, in the log and in its lists.
 /// 2. The lists contain nothing else.
-/// 3. The sequences of each origin have no gaps.
+/// 3. The sequence numbers of each origin have no gaps.
 /// 4. All stores have the same events, and projections with the same digests.
 /// 5. Incrementally folded projections equal rebuilt ones.
 /// 6. `storectl verify` finds no problems.
@@ -53,7 +53,7 @@ struct SyncHistory {
         return texts
     }
 
-    /// Removes from the history the events of which no copy is left.
+    /// Removes events from the history of which no copy is left.
     mutating func forget(_ texts: [String]) {
         for text in texts { acknowledged[text] = nil }
     }
@@ -89,8 +89,8 @@ struct SyncHistory {
 
     /// Checks stores that have synced.
     ///
-    /// - Parameter isForked: Whether two histories of one origin have met. If two histories have
-    ///   met, the logs contain both the events that lost their ids and the copies with new ids.
+    /// - Parameter isForked: Whether two histories of one origin have met. If so, the logs contain
+    ///   both the events that lost their ids and the copies with new ids.
     func check(_ stores: [Storectl], isForked: Bool = false) throws {
         var firstContents: [String]?
         var firstDigests: [OrderedJSON]?

@@ -10,7 +10,7 @@ import Testing
 /// The server, the remote and each sync are processes. Each round appends events for the other
 /// stores and intents for the remote, syncs some stores with the server and the remote at the same
 /// time, and kills some processes; some stores also run `sync --watch`. The seed determines the
-/// actions and the faults of the proxies. The operating system determines how far each process gets
+/// actions and the plans of the proxies. The operating system determines how far each process gets
 /// before the next action.
 ///
 /// At the end all stores must settle by themselves; `SyncHistory` and `RemoteHistory` check the
@@ -202,7 +202,7 @@ final class SyncRounds {
         note("the \(target) runs again")
     }
 
-    // MARK: - Ends
+    // MARK: - The end
 
     /// Checks that a sync succeeded or could not reach the other side; the sync must not have been
     /// killed.

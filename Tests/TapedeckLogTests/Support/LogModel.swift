@@ -1,7 +1,8 @@
 import TapedeckLog
 import TapedeckModel
 
-/// The expected contents of a log, as an array: slow, and too simple to be wrong.
+/// The expected contents of a log, as an array; it is slow, but so simple that it is obviously
+/// correct.
 struct LogModel {
     private(set) var events: [EventEnvelope] = []
     private(set) var given: Set<EventID> = []
@@ -61,7 +62,7 @@ struct LogModel {
         receipts[receipt.event, default: [:]][receipt.lineage] = receipt
     }
 
-    // MARK: - Answers
+    // MARK: - Results
 
     func events(
         after: LogPosition, limit: Int, type: EventType?, tag: Tag?

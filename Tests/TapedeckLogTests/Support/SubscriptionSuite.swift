@@ -4,7 +4,7 @@ import Testing
 
 @testable import TapedeckLog
 
-/// The calls that tests of subscriptions share.
+/// The helpers that tests of subscriptions share.
 protocol SubscriptionSuite {}
 
 extension SubscriptionSuite {

@@ -20,7 +20,7 @@ extension EventLog {
         }
     }
 
-    /// Calls `append` with `.buffered`, for tests that are not tasks and must not wait for one.
+    /// Calls `append` with `.buffered`, for tests that do not run in tasks.
     func appendBuffered(_ events: [ProposedEvent]) throws {
         try queue.add(
             AppendRequest(events, nil, isBuffered: true) { _ in }, drain: { self.drain() })

@@ -7,7 +7,7 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// A server that runs for the duration of a test's body.
+/// A server that runs while a test's body runs.
 struct RunningServer: Sendable {
     let server: SyncServer
     let address: SyncServer.Address

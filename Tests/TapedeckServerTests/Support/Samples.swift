@@ -60,7 +60,7 @@ final class TestClock: @unchecked Sendable {
 }
 
 /// The SplitMix64 generator (Steele and others 2014), which returns the same numbers for the same
-/// seed everywhere.
+/// seed on every platform.
 struct SeededRandom: RandomNumberGenerator {
     private var state: UInt64
 

@@ -132,7 +132,7 @@ struct BoardConnector: Connector {
         _ response: RemoteResponse, _ delivery: Delivery, of intent: Intent, baseline: String,
         taken: Set<String>, _ account: RemoteAccount
     ) throws(SyncFailure) -> ProbeResult {
-        // In the simulation, every wish has a unique text.
+        // In the simulation, the text of every intent is unique.
         let text = String(decoding: intent.event.payload, as: UTF8.self)
         let found = Self.posts(response).first { $0.text == text }
         return found.map { .found(Confirmation(remoteID: "\($0.id)")) } ?? .missing

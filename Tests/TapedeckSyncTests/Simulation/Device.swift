@@ -60,7 +60,7 @@ final class Device: @unchecked Sendable {
 
     // MARK: - Life
 
-    /// Continues the clock of the device from which this device was copied.
+    /// Takes over the clock of the device from which this device was copied.
     func inherit(_ other: Device) { latestTime = other.latestTime }
 
     func startUp() throws {

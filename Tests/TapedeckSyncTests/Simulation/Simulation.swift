@@ -8,10 +8,10 @@ import TapedeckTesting
 
 /// A simulation of devices, a server and a network, on one thread and in virtual time.
 ///
-/// One seed decides everything: when devices append, which messages are lost, delayed or delivered
-/// twice, which devices crash, which stores are copied or restored, when the server is wiped or
-/// restored, and which clocks jump. The engine's own session and the server's own sequencing run on
-/// real log files; only the transport and time are simulated.
+/// One seed determines everything: when devices append, which messages are lost, delayed or
+/// delivered twice, which devices crash, which stores are copied or restored, when the server is
+/// wiped or restored, and which clocks jump. The engine's own session and the server's own
+/// sequencing run on real log files; only the transport and time are simulated.
 ///
 /// Invariants, checked during the run or at the end (`Simulation+Invariants.swift`):
 /// 1. All devices end with the same events, in the same states.
@@ -124,7 +124,7 @@ final class Simulation {
 
     // MARK: - A schedule
 
-    /// Runs the whole schedule and returns a description of the failure, or nil.
+    /// Runs the complete schedule and returns a description of the failure, or nil.
     func runSchedule() -> String? {
         do {
             try FileManager.default.createDirectory(

@@ -1,6 +1,6 @@
 import TapedeckTesting
 
-/// The kinds and numbers of events in a schedule.
+/// The kinds and numbers of actions and faults in a schedule.
 struct SimulationOptions {
     var devices = 3
     /// The total number of appends.
@@ -28,10 +28,10 @@ struct SimulationOptions {
     var compacts = false
     /// Whether the devices also sync with a remote that does not know event ids.
     var hasBoard = false
-    /// A defect that the invariants have to catch.
+    /// A deliberate bug that the invariants have to catch.
     var planted: PlantedBug?
 
-    /// Draws random options; about a third of the schedules have no heavy faults.
+    /// Chooses random options; about a third of the schedules have no severe faults.
     init(_ random: inout SeededGenerator) {
         devices = 2 + random.below(3)
         appends = 10 + random.below(50)
@@ -63,7 +63,7 @@ enum PlantedBug: String, CaseIterable, CustomStringConvertible {
     case serverForgetsPush
     /// A wait has no timer (powersync-native#15).
     case waitWithoutTimer
-    /// The device's clock adopts foreign stamps unchecked (evolu#709).
+    /// The device's clock adopts the stamps of other devices unchecked (evolu#709).
     case clockFollowsStamps
     /// Events are treated as delivered as soon as they are sent (sqlite-data#492).
     case sentCountsAsDelivered
