@@ -39,7 +39,7 @@ extension NetworkState {
             hint: "run storectl network online to sync again")
     }
 
-    /// Returns whether the reason for a lane's wait still applies.
+    /// Returns whether the reason for a wait still applies.
     func upholds(_ wait: SyncWait) -> Bool { wait.reason != .metered || self == .metered }
 
     /// Returns the wait for everything that needs a network; nil if nothing has to wait.

@@ -162,7 +162,7 @@ public final class SyncEngine: Sendable {
     ///
     /// If the sync fails, the report's `failure` contains the reason: `.offline`, `.unauthorized`,
     /// `.protocolMismatch`, or another code from the server. Temporary failures are retried until
-    /// there have been `failuresMax` in a row. Throws `LogError` if the store fails.
+    /// `failuresMax` consecutive attempts have failed. Throws `LogError` if the store fails.
     public func run(
         progress: (@Sendable (SyncProgress) -> Void)? = nil
     ) async throws -> SyncReport {
@@ -301,7 +301,7 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// A request that was sent ahead, before the session returned it.
+    /// A request that was sent before the session asked for it.
     private struct RequestAhead {
         let request: SyncRequest
         let task: Task<Result<SyncResponse, SyncFailure>, Never>

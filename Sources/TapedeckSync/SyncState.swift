@@ -35,7 +35,7 @@ package struct SyncState: Sendable {
         package var failuresMax: UInt32
         /// The maximum wait between two attempts, in milliseconds.
         package var backoffMax: UInt64
-        /// The maximum wait for a remote in a sync that is not live, in milliseconds; a sync that
+        /// The maximum wait for the other side in a one-time sync, in milliseconds; a sync that
         /// would have to wait longer ends.
         package var waitMax: UInt64
 
@@ -110,7 +110,7 @@ package struct SyncState: Sendable {
         case localChanged
         /// The server has announced new entries.
         case serverChanged(head: UInt64)
-        /// An earlier sync was asked to wait until a time that has not come yet.
+        /// The server asked an earlier sync to wait until a time that is still in the future.
         case asked(SyncWait)
         /// A wait has ended, or a retry was requested.
         case woken
@@ -158,7 +158,8 @@ package struct SyncState: Sendable {
     private var doubted: Set<OriginID> = []
     /// The number of consecutive pushes without progress.
     private var idlePushes = 0
-    /// The number of lineage renewals in this session; a server that exceeds the maximum is broken.
+    /// The number of lineage renewals in this session; a server that causes too many renewals is
+    /// considered broken.
     private var renewals = 0
     /// The number of heals in this session; each heal records events again, so the number is
     /// limited in case the server keeps reporting differences.
@@ -167,7 +168,7 @@ package struct SyncState: Sendable {
     /// The time from which the server accepts requests again, in milliseconds since 1970, if the
     /// sync ended because the server asked for a long wait.
     package private(set) var refusedUntil: UInt64?
-    /// Whether the server has responded to a pull from our cursor since the handshake.
+    /// Whether the server has responded to a pull from this store's cursor since the handshake.
     ///
     /// A restored server may have reached the same head again with different entries.
     private var isCursorConfirmed = false
@@ -558,7 +559,7 @@ extension SyncState {
                 isAsked: failure.retryAfter != nil), now)
     }
 
-    /// Waits; a sync that is not live ends instead if the server has asked for a long wait.
+    /// Waits; a one-time sync ends instead if the server has asked for a long wait.
     private mutating func rest(_ wait: SyncWait, _ now: UInt64) -> Action {
         guard options.isLive || !wait.isAsked || wait.until <= now + options.waitMax else {
             refusedUntil = wait.until

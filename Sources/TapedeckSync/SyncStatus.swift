@@ -138,7 +138,7 @@ public struct EventDelivery: Sendable {
         try Upstream.counted(in: log).map(\.name)
     }
 
-    /// Returns the events that a server does not have, ordered by origin and sequence.
+    /// Returns the events that a server does not have, ordered by origin and sequence number.
     ///
     /// - Parameters:
     ///   - after: The last event of the previous page; nil for the first page.

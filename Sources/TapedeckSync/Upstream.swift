@@ -2,7 +2,7 @@ package import TapedeckLog
 package import TapedeckModel
 package import TapedeckSyncProtocol
 
-/// The state of a server on this device: a row of the log, written together with the events that it
+/// This device's record of a server: a row of the log, written together with the events that it
 /// refers to.
 ///
 /// The row is not exported or included in digests. If the row is lost, the server's log is read

@@ -11,7 +11,7 @@ struct CompactCommand: ParsableCommand {
             each device and the latest extraction events of each video are kept. Lists stay the \
             same, with one exception: with --rule 2012, compaction may delay the removal of a \
             video from watch-later if the video was marked again after 75 % of it had been played. \
-            Queries with --as-of use the remaining events, so their results may be less exact.
+            Queries with --as-of use the remaining events, so their results may be less accurate.
 
             Events that have not reached every server and subscription are kept, and so are the \
             last thousand events of each device. The store may be in use, but its file shrinks \

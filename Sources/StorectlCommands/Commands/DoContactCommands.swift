@@ -53,7 +53,7 @@ struct DoContactRemoveCommand: AsyncParsableCommand {
         commandName: "remove",
         abstract: "Remove an address from your address book and from the recent recipients.",
         discussion: """
-            The address is listed again after you share a video to it or add it again.
+            The address reappears once you add it again or share a video with it.
 
             EXAMPLE:
               storectl do contact remove ada@example.org

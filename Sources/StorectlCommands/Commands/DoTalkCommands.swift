@@ -325,7 +325,7 @@ struct DoProfileCommand: AsyncParsableCommand {
 struct DoVisitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "visit",
-        abstract: "Record that you started to use the app, which Shelby counts as a visit.",
+        abstract: "Record that you started using the app, which Shelby counts as a visit.",
         discussion: """
             You must be signed in to Shelby. The API of 2012 to 2014 counts visits; other systems \
             do not.

@@ -172,7 +172,7 @@ struct DoHandOffCommand: AsyncParsableCommand {
 struct DoPlayabilityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "playability",
-        abstract: "Record the result of checking whether a video plays.",
+        abstract: "Record the result of checking whether a video can be played.",
         discussion: """
             A result that is already known is recorded again only if the check is due. After a \
             failed check, the next check is refused until it is due; see storectl query playability.

@@ -13,7 +13,7 @@ struct IngestCommand: ParsableCommand {
             code is 2.
 
             With --date, the file is the complete schedule of that day: episodes that are in an \
-            earlier response but not in this file are cancelled.
+            earlier response but not in this file are recorded as cancelled.
 
             Resources: \(IngestResource.all.map(\.name).joined(separator: ", ")).
 

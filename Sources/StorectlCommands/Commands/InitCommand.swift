@@ -7,7 +7,7 @@ struct InitCommand: ParsableCommand {
         commandName: "init",
         abstract: "Create a store.",
         discussion: """
-            A demo store contains sample activity to try the other commands on. The events of a \
+            A demo store contains sample activity for trying the other commands. The events of a \
             demo store are tagged demo/sample, and a store that contains such events never syncs.
 
             EXAMPLE:

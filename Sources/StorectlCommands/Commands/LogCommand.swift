@@ -36,7 +36,7 @@ struct LogCommand: ParsableCommand {
 
     @OptionGroup var options: StoreOptions
 
-    /// The number of events that are read at a time.
+    /// The number of events to read at a time.
     private static let pageCount: UInt64 = 500
 
     func validate() throws {

@@ -23,7 +23,7 @@ struct LoginCommand: AsyncParsableCommand {
             with the service and approve the login, and then asks for the address to which the \
             browser was redirected, or for the PIN on the page. The answer is read from the \
             terminal without echo, or from one line of stdin. The consumer file contains the key \
-            and the secret under which this program is registered at the server, on separate \
+            and the secret under which this program is registered with the server, on separate \
             lines, and must be readable only by you (mode 0600).
 
             EXAMPLE:

@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryExtractionPlanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "extraction-plan",
-        abstract: "Plan which videos of a playlist to extract now.",
+        abstract: "Show which videos of a playlist to extract now.",
         discussion: """
             EXAMPLE:
               storectl query extraction-plan vimeo:1084537 youtube:aqz-KE-bpKQ
@@ -15,7 +15,7 @@ struct QueryExtractionPlanCommand: ParsableCommand {
     @Argument(help: "The videos in playback order: keys or URLs.")
     var videos: [String]
 
-    @Option(help: ArgumentHelp("The index of the current video, from 0.", valueName: "n"))
+    @Option(help: ArgumentHelp("The index of the current video, starting at 0.", valueName: "n"))
     var current = 0
 
     @Option(

@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "List a group of videos, page by page in both directions.",
+        abstract: "List the videos of a group, with paging in both directions.",
         discussion: """
             The groups timeline, favourites and watch-later show the most recently shared video \
             first; the group likes shows the most recently liked video first. The groups popular \

@@ -62,7 +62,8 @@ struct QueryNewsCommand: ParsableCommand {
 }
 
 extension VideoQueries {
-    /// Returns whether a video is known to be playable, by a check or by the rule of the 2012 app.
+    /// Returns whether a video is known to be playable, according to a check or to the rule of the
+    /// 2012 app.
     fileprivate func isPlayable(_ video: VideoKey, at now: UTCTime) throws -> Bool {
         switch try playability(of: video.text, at: now).state {
         case .playable: true

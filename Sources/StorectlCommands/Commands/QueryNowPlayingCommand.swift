@@ -12,7 +12,7 @@ struct QueryNowPlayingCommand: ParsableCommand {
               storectl query now-playing youtube:aqz-KE-bpKQ --json
             """)
 
-    @Argument(help: "List only devices that have this video loaded: its key or any of its URLs.")
+    @Argument(help: "List only devices on which this video, given as a key or URL, is loaded.")
     var video: String?
 
     @OptionGroup var now: NowOptions

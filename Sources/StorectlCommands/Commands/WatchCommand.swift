@@ -13,11 +13,11 @@ struct WatchCommand: ParsableCommand {
             entry, and = updates an entry. Apply the changes in order, because each index refers \
             to the list after the preceding changes. Stop with Ctrl-C.
 
-            Lines that start with ~ report the state of the list, which keeps its entries \
-            meanwhile. These lines contain loading while the list's tables are built; failed if \
+            Lines that start with ~ report the state of the list; they do not change its \
+            entries. These lines contain loading while the list's tables are built; failed if \
             the list cannot be read, shows a frozen key, or waits for a remote; and current when \
-            no failure remains. A line with failed ends with the time of the next attempt, if that \
-            is known.
+            no failure remains. A line with failed ends with the time of the next attempt, if \
+            that time is known.
 
             Queries without a stable order cannot be watched: show, user, extraction-plan, \
             statistics, news, schedule-changes, and playability, playback, queue, extractions and \

@@ -231,7 +231,7 @@ struct WatchNowPlayingCommand: ParsableCommand {
         commandName: "now-playing",
         abstract: "Watch what each device is playing; see query now-playing.",
         discussion: """
-            Every report from a device is printed. The current position has to be computed from \
+            Every report from a device is printed. To show the current position, compute it from \
             the latest report.
 
             EXAMPLE:
@@ -239,7 +239,7 @@ struct WatchNowPlayingCommand: ParsableCommand {
               storectl watch now-playing youtube:aqz-KE-bpKQ --json
             """)
 
-    @Argument(help: "List only devices that have this video loaded: its key or any of its URLs.")
+    @Argument(help: "List only devices on which this video, given as a key or URL, is loaded.")
     var video: String?
 
     @OptionGroup var watching: WatchOptions

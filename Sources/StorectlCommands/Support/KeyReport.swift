@@ -72,7 +72,7 @@ struct KeyReport {
         return TimeArgument.text(milliseconds)
     }
 
-    /// A time in 1973; smaller values are not formatted as times.
+    /// A time in 1973, in milliseconds since 1970; smaller values are not formatted as times.
     private static let timesMin: Int64 = 100_000_000_000
 
     private static func time(_ event: KeyExplanation.Event) -> String {

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// The parameters of projections; each choice of parameters has its own tables.
+/// The parameters of projections; each combination of parameters has its own tables.
 struct ParameterOptions: ParsableArguments {
     @Option(
         help: "The broadcast that supplies the title and sharer of a video shared repeatedly.")
@@ -16,7 +16,7 @@ struct ParameterOptions: ParsableArguments {
         VideoProjections(winner: winner.rule, watchLaterRule: rule.rule)
     }
 
-    /// The projections with each possible choice of parameters.
+    /// The projections with each possible combination of parameters.
     static var allProjections: [VideoProjections] {
         WinnerArgument.allCases.flatMap { winner in
             RuleArgument.allCases.map { rule in

@@ -87,7 +87,7 @@ struct RemoteFate {
         let isDerived: Bool
     }
 
-    /// The number of events that are read at a time.
+    /// The number of events to read at a time.
     private static let pageCount = 500
 
     /// Returns the outcomes of an intent: the events that have the intent's first tag and name the

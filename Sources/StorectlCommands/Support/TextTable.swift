@@ -12,12 +12,12 @@ struct TextTable {
 
         fileprivate var isText: Bool { !isNumeric && (form == .plain || form == .state) }
 
-        /// The way in which a terminal shows cells.
+        /// The way in which a terminal displays cells.
         enum Form {
             case plain
             /// Times, shown relative to now.
             case time
-            /// Times, shown relative to now, or with day and hour if they are a day away or more.
+            /// Times, shown relative to now, or as a date and time if they are a day away or more.
             case moment
             /// States, shown in their colours.
             case state
@@ -31,7 +31,7 @@ struct TextTable {
         static func time(_ title: String) -> Column {
             Column(title: title, isNumeric: false, isFlexible: false, form: .time)
         }
-        /// Creates a column of times, which a terminal shows relative to now, or with day and hour
+        /// Creates a column of times, which a terminal shows relative to now, or as a date and time
         /// if they are a day away or more.
         static func moment(_ title: String) -> Column {
             Column(title: title, isNumeric: false, isFlexible: false, form: .moment)

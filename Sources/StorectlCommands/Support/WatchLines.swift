@@ -6,7 +6,7 @@ internal import Tapedeck
 final class WatchLines<Entry: Encodable & Hashable & Sendable>: Sendable {
     private let isJSON: Bool
     private let cells: @Sendable (Entry) -> [String?]
-    /// The state printed last; locked while printing, because several threads report progress.
+    /// The last printed state; locked while printing, because several threads report progress.
     private let said = Mutex(LiveState())
 
     /// - Parameter cells: Returns the columns that describe an entry in text.

@@ -17,7 +17,7 @@ internal import TapedeckModel
 public struct BlobStore: Sendable {
     /// The name of the directory inside the store's directory.
     public static let directoryName = "blobs"
-    /// The name prefix of files being written.
+    /// The file name prefix of drafts.
     static let draftPrefix = "new-"
     /// The number of bytes to copy at a time.
     private static let chunkBytes = 1 << 20
@@ -73,7 +73,7 @@ public struct BlobStore: Sendable {
 
     // MARK: - Steps
 
-    /// Returns the name of the blob with a digest.
+    /// Returns the name of the blob with the given digest.
     static func name(of digest: SHA256Digest) -> String {
         digest.map { byte in
             let digits = String(byte, radix: 16)

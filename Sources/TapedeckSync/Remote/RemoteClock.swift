@@ -23,7 +23,7 @@ package struct RemoteClock: Sendable {
     }
 
     /// Returns whether the remote refused a request because of its time; if so, corrects the
-    /// offset, and the caller sends the request again.
+    /// offset, so that the caller can send the request again.
     ///
     /// - Parameter now: The local time of the response, in milliseconds since 1970.
     package mutating func isCorrected(by response: RemoteResponse, at now: UInt64) -> Bool {

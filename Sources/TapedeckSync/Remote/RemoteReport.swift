@@ -34,7 +34,7 @@ public struct RemoteReport: Sendable {
     public var isSettled = false
     /// Whether reading takes longer because the remote accepts only a limited number of requests.
     package var isPaced = false
-    /// The current wait of a running sync; the wait has a reason and an end time.
+    /// The current wait of a running sync; nil if it is not waiting.
     package var wait: SyncWait?
 
     package init() {}

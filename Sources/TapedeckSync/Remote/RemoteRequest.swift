@@ -106,7 +106,7 @@ package struct RemoteResponse: Hashable, Sendable {
         self.body = body
     }
 
-    /// Returns the first header with a name, ignoring case.
+    /// Returns the first header with the given name, ignoring case.
     package func header(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }

@@ -1,7 +1,7 @@
 package import TapedeckLog
 package import TapedeckModel
 
-/// The state of a remote on this device, stored in a row of the log.
+/// This device's record of a remote, stored in a row of the log.
 ///
 /// The row is written in the same transaction as the events that it refers to.
 package struct RemoteRow: Hashable, Sendable {
@@ -116,10 +116,10 @@ package struct RemoteRow: Hashable, Sendable {
         }
     }
 
-    /// Returns the prefix of the rows that store which refusals were reported.
+    /// Returns the prefix of the rows that mark refusals as reported.
     static func reportedPrefix(_ remote: String) -> String { "\(key(remote))/reported/" }
 
-    /// Returns the row that stores that the refusal of an intent was reported.
+    /// Returns the row that marks the refusal of an intent as reported.
     static func reported(_ remote: String, _ event: EventID, _ end: OutboxItem.Part) -> SyncRow {
         var bytes: [UInt8] = []
         bytes.appendLittleEndian(end.milliseconds)
@@ -163,8 +163,7 @@ package struct RemoteRow: Hashable, Sendable {
         return bytes
     }
 
-    /// Returns the row that stores the wait of a lane; if the wait is nil, returns a row without a
-    /// value, which deletes the stored row when it is written.
+    /// Returns the row that stores the wait of a lane; with a nil wait, writing the row deletes it.
     static func lane(_ remote: String, _ lane: String, _ wait: LaneWait?) -> SyncRow {
         let name = "\(key(remote))/lane/\(Digest16(hashing: Array(lane.utf8)).text)"
         guard let wait else { return SyncRow(name, nil) }

@@ -3,10 +3,9 @@ internal import TapedeckModel
 internal import TapedeckProjections
 
 extension RemoteSession {
-    /// The progress of delivering: the session goes through the outboxes again and again until a
-    /// pass sends nothing.
+    /// The progress of delivering: the outboxes are scanned repeatedly until a scan sends nothing.
     struct Delivering {
-        /// The number of outboxes completed in this pass; `after` is the position in the next
+        /// The number of outboxes completed in this scan; `after` is the position in the next
         /// outbox.
         fileprivate var outbox = 0
         fileprivate var after: [UInt8]?
@@ -14,25 +13,25 @@ extension RemoteSession {
         /// The lanes in which an earlier intent is waiting.
         fileprivate var blocked: Set<Tag> = []
         fileprivate var queue: [Intent] = []
-        /// Whether a pass is under way.
+        /// Whether a scan is under way.
         fileprivate(set) var isUnderWay = false
-        /// The end of the log when the last pass began, moved past the events that the session
-        /// itself has recorded since then.
+        /// The end of the log when the last scan began, advanced past events that the session
+        /// itself has recorded since.
         private var seen = LogPosition.start
         /// The wait that ends first.
         private(set) var soonest: SyncWait?
 
-        /// Begins a pass at the first outbox.
+        /// Begins a scan at the first outbox.
         mutating func begin(at head: LogPosition, now: UInt64) {
             let soonest = soonest.flatMap { $0.holds(at: now) ? $0 : nil }
             self = Delivering()
             (isUnderWay, seen, self.soonest) = (true, head, soonest)
         }
 
-        /// Forgets the waits; the next pass finds the remaining ones.
+        /// Clears `soonest`; the next scan determines it again.
         mutating func forgetWaits() { soonest = nil }
 
-        /// Returns whether there may be intents to deliver that the last pass did not see.
+        /// Returns whether there may be intents to deliver that the last scan did not see.
         func hasNews(at head: LogPosition, now: UInt64) -> Bool {
             head != seen || soonest.map { $0.until <= now } ?? false
         }
@@ -469,7 +468,7 @@ extension RemoteSession {
         try log.record([try ProposedEvent(claim, beside: intent)])
     }
 
-    /// Records the outcome of a delivery, or of the whole intent.
+    /// Records the outcome of a delivery, or of the entire intent.
     func record(
         _ kind: OutcomeRecorded.Kind, _ delivery: Delivery?, of intent: Intent,
         code: ErrorCode? = nil, message: String = ""

@@ -4,6 +4,7 @@ internal import TapedeckModel
 extension RemoteSession {
     /// The state of a pass over the remote's pages: the pages that are still to be read.
     struct Reading {
+        /// The progress of reading one feed; a feed whose rows move is read in several rounds.
         private struct Walk {
             var feed: RemotePage
             var page: RemotePage
@@ -230,7 +231,7 @@ extension RemoteSession {
         /// Whether the next page is the first of its feed.
         var isAtStart: Bool { walks.last.map { $0.page == $0.feed } ?? false }
 
-        /// Returns whether the mark of the next page's feed decides what is read or recorded.
+        /// Returns whether the mark of the next page's feed affects what is read or recorded.
         func usesMark(for content: RemoteContent) -> Bool {
             content.span != nil || walks.last?.version != nil
         }

@@ -50,7 +50,8 @@ package struct RemoteSession {
     /// The request to which the next response belongs.
     enum Pending {
         case nothing
-        /// A request of a login, with the earlier responses and the account that signs the request.
+        /// A request that is part of a login, with the earlier responses and the account that signs
+        /// it.
         case login([RemoteResponse], as: RemoteAccount? = nil)
         case page(RemotePage)
         case delivery(Delivery, Intent)
@@ -88,9 +89,9 @@ package struct RemoteSession {
     /// The last request, without credentials, and the number of redirects that led to it.
     private var sent = RemoteRequest("GET", "")
     private var redirects = 0
-    /// The maximum number of redirects of a read that are followed.
+    /// The maximum number of redirects to follow for a read request.
     private static let redirectsMax = 3
-    /// The remote's clock, by which requests are signed.
+    /// The remote's clock, whose time is used to sign requests.
     private var remoteClock: RemoteClock
     private var isStopped = false
     /// Whether a login has been tried since the last successful request.
@@ -155,7 +156,7 @@ package struct RemoteSession {
     ///
     /// - Parameters:
     ///   - runner: Serves the outboxes and the connector's lookups.
-    ///   - outboxes: The outboxes of the connector's kinds.
+    ///   - outboxes: The outboxes for the connector's intent kinds.
     ///   - connection: Provides the store's account on the remote, and the remote as it is now.
     ///   - clock: Measures leases.
     ///   - refreshesAll: Whether the first pass also requests fresh pages.
@@ -271,7 +272,8 @@ package struct RemoteSession {
         return try next()
     }
 
-    /// Stops during a request without counting it as a failure of the remote.
+    /// Ends the session during a request, without counting the interruption as a failure of the
+    /// remote.
     ///
     /// - Parameter failure: The result of the request; if the request was never sent, the session
     ///   records this fact.
@@ -315,7 +317,7 @@ package struct RemoteSession {
         return try settle()
     }
 
-    /// Waits for the remote; a sync that is not live ends if the wait is long.
+    /// Waits for the remote; a one-time sync ends instead if the wait is long.
     private mutating func rest(_ wait: SyncWait) throws -> Step {
         let now = now
         guard !options.isLive, wait.until > now, wait.until - now > options.waitMax else {
@@ -446,7 +448,7 @@ package struct RemoteSession {
         return .send(authorized(request, as: account))
     }
 
-    /// Sends the last request again, which the remote has refused.
+    /// Sends the last request again after the remote has refused it.
     private mutating func sendAgain(_ pending: Pending) throws -> Step {
         if case .delivery(let delivery, let intent) = pending, delivery.safety != .natural {
             try record(.unsent, delivery, of: intent)
@@ -470,7 +472,7 @@ package struct RemoteSession {
 
     // MARK: - Failures
 
-    /// Returns whether a failure affects the whole remote rather than only the request.
+    /// Returns whether a failure affects the entire remote rather than only the request.
     private func concernsAll(_ failure: SyncFailure, _ pending: Pending) -> Bool {
         switch failure.code {
         case .unauthorized, .offline, .throttled: return true
@@ -536,7 +538,7 @@ package struct RemoteSession {
     /// Postpones a page whose request failed, or skips the page until the next pass if no other
     /// page fails.
     ///
-    /// Returns false if the failure may affect the whole remote.
+    /// Returns false if the failure may affect the entire remote.
     private mutating func leave(_ page: RemotePage, _ failure: SyncFailure) throws -> Bool {
         guard connector.manifest.reading.feedsStandAlone,
             [.unavailable, .offline, .redirected].contains(failure.code)

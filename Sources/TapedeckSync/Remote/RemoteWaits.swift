@@ -14,7 +14,7 @@ package struct RemoteWaits: LiveRemotes {
 
     /// Returns the waits for the remotes of the given systems.
     ///
-    /// If the device is offline or the whole remote is waiting, the result contains one wait for
+    /// If the device is offline or the entire remote is waiting, the result contains one wait for
     /// the remote. Otherwise, the result contains one wait for each waiting lane.
     package func waits(at systems: [String], _ views: Views) throws -> [RemoteWait] {
         let network = try NetworkState.current(in: log)
