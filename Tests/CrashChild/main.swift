@@ -1,4 +1,4 @@
-// A process that tests of the log start and kill, to check the files that it leaves. The process
+// A process that the log's tests start and kill to check the files that it leaves. The process
 // appends to a store and prints one line for each acknowledged append.
 //
 //     tapedeck-crash-child DIR SEED [COUNT]     appends until it is killed, or COUNT events
@@ -34,7 +34,7 @@ struct ChildRandom: RandomNumberGenerator {
     }
 }
 
-/// Prints a line with one write call, so that it appears whole or not at all.
+/// Prints a line with one write call, so that it appears either completely or not at all.
 func say(_ line: String) {
     let bytes = Array((line + "\n").utf8)
     _ = bytes.withUnsafeBytes { write(1, $0.baseAddress, $0.count) }

@@ -22,7 +22,7 @@ import Testing
 
     @Test func changedFoldsHaveNewVersions() throws {
         let place = try TemporaryStore("digests")
-        // A fixed origin, because rows may contain the origin of an event.
+        // Use a fixed origin, because rows may contain the origin of an event.
         var options = place.options
         options.randomID = { OriginID(high: 1, low: 1) }
         let log = try EventLog.create(place.path("log"), options: options)

@@ -27,7 +27,7 @@ import Testing
         #expect(count > 1_000)
         #expect(try log.allEvents().count == count)
 
-        // Every other write fails with the same error, repeatedly.
+        // All other kinds of writes fail with the same error.
         for call in [
             { _ = try log.appendBlocking((0..<20).map { .sample($0, payload: 300) }) },
             { try log.mergeIndex() }, { _ = try log.export(to: disk.path + "/full.tdx") },

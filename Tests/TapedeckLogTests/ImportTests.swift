@@ -144,7 +144,7 @@ import Testing
         #expect(error?.position?.rawValue == 301)
     }
 
-    /// Gives a copied store the install mark of its new place, so that it keeps its origin.
+    /// Gives a copied store the install mark of its new location, so that it keeps its origin.
     private func pretendToBeHere(_ path: String) throws {
         let place = StoreDirectory(path)
         let mark = try place.installMark()

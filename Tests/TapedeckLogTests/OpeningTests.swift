@@ -275,7 +275,7 @@ import Testing
         }
     }
 
-    /// Otherwise, the events of the backup would stay on disk after an erasure.
+    /// If the interrupted restore were kept, the events of the backup would stay on disk.
     @Test func erasingDeletesAnInterruptedRestore() throws {
         let directory = try TemporaryDirectory()
         let place = StoreDirectory(directory.file("store"))

@@ -77,7 +77,7 @@ import Testing
     @Test func earliestReceiptDecidesWhetherAnEventIsRefused() throws {
         try log.recordReceipts([receipt(1, near, at: time.now + 9, .refused(.tooLarge))])
         #expect(try overrides().rows.map(\.isRefused) == [true])
-        // An earlier receipt accepts the event: the row stays, so that projections notice the
+        // An earlier receipt accepts the event. The row is kept, so that projections notice the
         // change.
         let before = try overrides().last
         try log.recordReceipts([receipt(1, far, at: time.now + 5)])

@@ -3,7 +3,7 @@ import TapedeckProjections
 import TestSupport
 import Testing
 
-/// The state of projections at a past point, regardless of how it is computed.
+/// The state of projections at a point in the past, regardless of how it is computed.
 @Suite(.offTasks) struct AsOfTests {
     @Test func keysFoldedOnDemandReadLikeTables() throws {
         let seed = Seed()

@@ -9,7 +9,7 @@ import Testing
 
 /// A decision is made again if the state on which it is based changes.
 @Suite(.serialized, .offTasks) struct DecideTests {
-    /// The error of a decision that finds nothing left.
+    /// The error thrown by a decision if the limit has been reached.
     struct NoneLeft: Error {}
 
     private static let reader = Tag(unchecked: "reader/r")

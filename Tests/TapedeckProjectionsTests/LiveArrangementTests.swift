@@ -3,7 +3,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// The reported changes of an arranged list lead from its old entries to its new ones.
+/// The reported changes of an arranged list transform its old entries into its new entries.
 @Suite(.offTasks) struct LiveArrangementTests {
     private struct Item: Hashable, Sendable {
         var name: Int
@@ -14,7 +14,7 @@ import Testing
         LiveChange.changes(from: old, to: new, by: \.name)
     }
 
-    @Test func changesLeadFromAnyListToAnyOther() {
+    @Test func changesTransformAnyListIntoAnyOther() {
         let seed = Seed()
         var random = seed.generator()
         func list() -> [Item] {

@@ -22,7 +22,7 @@ private struct BooksByTitle: LiveQuery {
         RowRange(of: CardCatalogue(), table: 1), RowRange(of: CardCatalogue(), table: 2),
     ]
     let limit: Int
-    /// If true, changed rows of the details do not name their subjects.
+    /// Whether the subjects of changed detail rows are unknown.
     var isVague = false
     /// The time at which books become old.
     var oldAt: Int64?
@@ -101,7 +101,7 @@ private struct BooksByTitle: LiveQuery {
         }
     }
 
-    /// A query as apps wrote it when `dependencies` was still `others`.
+    /// A query written for an older version, in which `dependencies` was called `others`.
     private struct FormerQuery: LiveQuery {
         let lists: [RowRange] = []
         let limit = 1

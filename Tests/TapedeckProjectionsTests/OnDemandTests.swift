@@ -6,7 +6,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// A projection on demand costs nothing until its first use, and is kept up to date after that.
+/// An on-demand projection costs nothing until its first use, and is kept up to date after that.
 @Suite(.offTasks) struct OnDemandTests {
     /// The readers by the text of their newest note.
     private struct NoteIndex: Projection {

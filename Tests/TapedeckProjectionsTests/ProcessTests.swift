@@ -211,8 +211,8 @@ import Testing
         #expect(try store.viewsFiles().filter { $0.hasSuffix(".mdb") } == ["views-3.mdb"])
     }
 
-    /// The number of kills: one for every eight rounds of the log's own kill loop, because a
-    /// process starts slowly.
+    /// The number of kills: one for every eight rounds of the log's own kill loop, because
+    /// processes start slowly.
     private static let kills = max(
         3, Seed.setting("TAPEDECK_KILL_ROUNDS", default: 25) / 8)
 

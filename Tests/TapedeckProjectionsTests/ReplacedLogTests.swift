@@ -19,7 +19,7 @@ import Testing
             bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         }
 
-        /// Restores the file as `cp` does: it keeps its inode.
+        /// Restores the file as `cp` does: the file keeps its inode.
         func putBack() throws {
             let file = try #require(FileHandle(forWritingAtPath: path))
             // The file is never shorter than its first pages, because an open store may read these

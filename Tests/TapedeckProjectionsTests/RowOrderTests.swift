@@ -3,8 +3,8 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Rows are sorted by the first bytes of their keys, read as two numbers, and by their whole keys
-/// if these numbers are equal.
+/// Rows are sorted by the first bytes of their keys, read as two numbers, and by their complete
+/// keys if these numbers are equal.
 @Suite(.offTasks) struct RowOrderTests {
     @Test(arguments: [0, 1, 100, 600, 5_000])
     func batchesAreSortedByTheirKeys(_ count: Int) {

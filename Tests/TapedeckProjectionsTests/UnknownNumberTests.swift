@@ -6,8 +6,8 @@ import Testing
 @testable import TapedeckLog
 @testable import TapedeckProjections
 
-/// A record with a type or origin unknown to the log causes an error with its position, and crashes
-/// no process.
+/// A record with a type or origin unknown to the log causes an error with its position, and does
+/// not crash the process.
 @Suite(.offTasks) struct UnknownNumberTests {
     enum Number: CaseIterable {
         case type, origin

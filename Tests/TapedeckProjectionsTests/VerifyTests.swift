@@ -164,7 +164,7 @@ import Testing
         let times = stamps.values.map(\.milliseconds).sorted()
         for time in [0, times[0], times[150], times[151] - 1, times[299], UInt64.max] {
             let kept = try TestStore()
-            // Sequences have no gaps, so excluded events are recorded under a type that no
+            // Sequence numbers have no gaps, so excluded events are recorded under a type that no
             // projection reads.
             for (place, events) in history.origins.enumerated() {
                 var held = events

@@ -40,7 +40,7 @@ package final class InMemoryStorage: ServerStorage {
 
     // MARK: - Spaces
 
-    /// Returns the space with a name, and creates it if it does not exist.
+    /// Returns the space with the given name, creating it if it does not exist.
     package func space(named name: String) -> SpaceID {
         contents.withLock { space(named: name, &$0) }
     }

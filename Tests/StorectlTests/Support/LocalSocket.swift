@@ -1,6 +1,6 @@
 import Foundation
 
-/// The calls on local sockets that tests need.
+/// The operations on local sockets that tests need.
 enum LocalSocket {
     struct Failure: Error, CustomStringConvertible {
         let description: String

@@ -53,7 +53,7 @@ struct SyncHistory {
         return texts
     }
 
-    /// Removes events from the history of which no copy is left.
+    /// Removes events of which no copy is left from the history.
     mutating func forget(_ texts: [String]) {
         for text in texts { acknowledged[text] = nil }
     }
