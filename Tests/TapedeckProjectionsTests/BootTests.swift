@@ -76,7 +76,7 @@ import Testing
         try store.touch(["history"])
         #expect(
             try allEntries(store) == [ViewsEntry(number: 1, boot: StoreDirectory.bootID)])
-        // A program that knows only one projection syncs the whole file and closes it.
+        // A program that knows only one projection syncs the entire file and closes it.
         try store.reopen(settled: false, projections: [BookHistory()])
         try store.touch()
         try store.reopen()

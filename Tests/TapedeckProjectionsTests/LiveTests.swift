@@ -144,7 +144,7 @@ import Testing
             try store.log.record([try note(late, 10_000 + place * 10 - 5)])
             try store.checkVerifies("late before the event \(place)")
         }
-        // Append more events after the existing events, and then a whole batch of late events.
+        // Append more events after the existing events, and then a batch of late events.
         try store.log.record(try (count..<count + 130).map { try note(early, 10_000 + $0 * 10) })
         try store.checkVerifies("further events")
         try store.log.record(try (1..<80).map { try note(late, 10_003 + $0 * 60) })

@@ -6,7 +6,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// The log file was restored in place to an earlier state and then continued: views of its former
+/// The log file was restored in place to an earlier state and then continued: views of the replaced
 /// events must not be served, no matter how long the log has become.
 @Suite(.offTasks) struct ReplacedLogTests {
     /// The contents of the log file when this value was created.

@@ -104,7 +104,7 @@ struct AnchorBugTests {
         rig.server.wipe()
         try b.note("b")
         // The device that created most of the events is offline. The other device has these events,
-        // with receipts from the former server.
+        // with receipts from the server before it was wiped.
         try rig.sync(b)
         let c = try rig.store("c")
         try rig.sync(c)

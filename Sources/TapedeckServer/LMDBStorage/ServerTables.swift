@@ -5,12 +5,15 @@ internal import TapedeckModel
 ///
 /// Integers in keys are big-endian, so that rows sort by number.
 ///
-/// | table | key | value | |---|---|---| | `meta` | `f` | the storage format | | `spaces` | space
-/// u32 | state, see `LMDBSpaceRows+Coding.swift` | | `tokens` | SHA-256 of the token | space,
-/// times, name | | `entries` | space u32, position u64 | time, digest, kind, refusal, body | |
-/// `origins` | space u32, origin | last sequence number u64, chain 32 | | `segments` | space u32,
-/// origin, first sequence u64 | first position u64, count u64 | | `receipts` | space u32, event,
-/// lineage | position u64 |
+/// | table | key | value |
+/// |---|---|---|
+/// | `meta` | `f` | the storage format |
+/// | `spaces` | space u32 | state, see `LMDBSpaceRows+Coding.swift` |
+/// | `tokens` | SHA-256 of the token | space, times, name |
+/// | `entries` | space u32, position u64 | time, digest, kind, refusal, body |
+/// | `origins` | space u32, origin | last sequence number u64, chain 32 |
+/// | `segments` | space u32, origin, first sequence number u64 | first position u64, count u64 |
+/// | `receipts` | space u32, event, lineage | position u64 |
 ///
 /// A segment is a run of an origin's sequence numbers at consecutive positions; it grows in place.
 /// Every value ends with a CRC-32C of its key and value (`SealedValue`).

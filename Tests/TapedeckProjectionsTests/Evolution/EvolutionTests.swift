@@ -161,7 +161,8 @@ import Testing
         #expect(seconds == [60, 120])
     }
 
-    /// A fold by name decodes older payloads, but gets no versions beyond those it declares.
+    /// A fold that declares events by name decodes older payloads, and receives only the versions
+    /// that it declares.
     @Test func foldsByNameDecodeOlderPayloads() throws {
         let store = try TestStore([NamedTapes()])
         try store.append(
@@ -171,7 +172,8 @@ import Testing
         #expect(state?.parts == 1)
     }
 
-    /// Declaring types instead of names does not rebuild tables, but a new version of a type does.
+    /// The fingerprint does not depend on whether events are declared by type or by name, but on
+    /// the versions of the types.
     @Test func onlyVersionsOfTypesChangeTheFingerprint() {
         func fingerprint(_ projection: some Projection) -> Digest16 {
             TypedDriver(projection).fingerprint

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// Compares results for single keys with replays of whole projections into scratch files.
+/// Compares results for single keys with replays of entire projections into scratch files.
 struct KeyCheck {
     let log: EventLog
     let projections: [any Projection]
