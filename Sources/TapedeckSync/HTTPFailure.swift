@@ -78,7 +78,7 @@ struct HTTPFailure {
         self.isUnsent = isUnsent
     }
 
-    /// The failure in the form that a session expects.
+    /// The failure as a `SyncFailure`.
     var failure: SyncFailure {
         var failure = SyncFailure(code, message, hint: hint)
         failure.isUnsent = isUnsent

@@ -115,8 +115,8 @@ package struct HTTPSyncConnector: SyncConnector {
                 try SyncCompression.decompress($0, countMax: answerBytesMax)
             }
         } catch {
-            // A response that declares too large a size was also altered, because no server sends
-            // such a response.
+            // A response that declares an oversized body must have been altered too, because
+            // servers never send one.
             throw ModelError(.altered, "a response cannot be decompressed")
         }
     }

@@ -98,7 +98,7 @@ import Testing
                 .hasSuffix("0f0f\ta title that is longer than its column\n"))
     }
 
-    @Test func momentsKeepTheirHourInATerminal() {
+    @Test func distantMomentsAreShownAsDateAndTimeInATerminal() {
         var table = TextTable([.moment("starts")])
         for time in ["2012-05-03T17:00:00.000Z", "2012-05-04T18:30:00.000Z", "time unknown"] {
             table.add([time])

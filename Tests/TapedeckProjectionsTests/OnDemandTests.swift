@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func projectionOnDemandIsNotBuiltBeforeItsFirstUse() throws {
+    @Test func onDemandProjectionIsNotBuiltBeforeItsFirstUse() throws {
         let store = try makeStore()
         try store.touch()
         #expect(try names(store.runner.rebuild()) == ["reader-notes"])
@@ -60,7 +60,7 @@ import Testing
             try store.log.viewsEntry(ProjectionDriver.fingerprint(of: NoteIndex())) == nil)
     }
 
-    @Test func projectionOnDemandIsKeptUpToDateAfterItsFirstUse() throws {
+    @Test func onDemandProjectionIsKeptUpToDateAfterItsFirstUse() throws {
         let store = try makeStore()
         #expect(try texts(store) == ["one"])
         try store.append(NoteAdded(isbn: "1", reader: "r", text: "two"))

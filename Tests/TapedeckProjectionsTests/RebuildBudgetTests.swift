@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test(arguments: cases) func smallBudgetsLeadToTheSameBytes(_ given: Case) throws {
+    @Test(arguments: cases) func smallBudgetsGiveTheSameBytes(_ given: Case) throws {
         let seed = Seed()
         var random = seed.generator()
         let store = try TestStore(isLive: false)

@@ -55,7 +55,7 @@ struct SyncStateTests {
     }
 
     /// A one-time sync ends after repeated push failures, even if pulls succeed in between.
-    @Test mutating func repeatedlyFailingPushesEndASingleSync() {
+    @Test mutating func repeatedlyFailingPushesEndAOneTimeSync() {
         state = SyncState(.init(failuresMax: 3, backoffMax: 8_000))
         local.cursor = SyncCursor(
             SyncStateTests.lineage, position: 3, digest: SyncDigest())
@@ -132,7 +132,7 @@ struct SyncStateTests {
 
     /// A one-time sync ends instead of waiting for hours.
     @Test(arguments: [30_000, 30_001, .max] as [UInt64])
-    mutating func longWaitsEndASyncThatIsNotLive(retryAfter: UInt64) {
+    mutating func longWaitsEndAOneTimeSync(retryAfter: UInt64) {
         state = SyncState(.init(isLive: false, waitMax: 30_000))
         _ = give(.begin)
         let failure = SyncFailure(
@@ -179,7 +179,7 @@ struct SyncStateTests {
         #expect(give(.seeded) == .end(nil))
     }
 
-    @Test mutating func falseClaimsOfAForkEndASingleSync() {
+    @Test mutating func falseClaimsOfAForkEndAOneTimeSync() {
         state = SyncState(.init(failuresMax: 3, backoffMax: 8_000))
         let claim = SyncProblem(
             kind: .fork, origin: SyncStateTests.own, sequence: 0, message: "")
@@ -204,7 +204,7 @@ struct SyncStateTests {
         #expect(Bool(false), "the sync never ends")
     }
 
-    @Test mutating func remindersOfAKnownHeadAreIgnored() {
+    @Test mutating func repeatedAnnouncementsOfAHeadAreIgnored() {
         guard case .listen = begin(head: 0, [SyncStateTests.own: 5]) else {
             return #expect(Bool(false), "\(state.phase)")
         }
@@ -310,7 +310,7 @@ struct SyncStateTests {
         #expect(give(.failed(SyncFailure(.cursorMismatch, ""))) == .renewLineage)
     }
 
-    @Test func singleSyncEndsAfterTheMaximumOfFailures() {
+    @Test func oneTimeSyncEndsAfterTheMaximumOfFailures() {
         var random = SeededGenerator(seed: 2)
         var state = SyncState(.init(failuresMax: 3))
         let local = SyncState.Local(own: SyncStateTests.own, lastSequences: [:], cursor: nil)
@@ -341,7 +341,7 @@ struct SyncStateTests {
         #expect(state.handle(.failed(failure), local, now: 0, &random) == .end(failure))
     }
 
-    @Test func refusedTokenEndsASingleSyncAtOnce() {
+    @Test func refusedTokenEndsAOneTimeSyncAtOnce() {
         var random = SeededGenerator(seed: 2)
         var state = SyncState()
         let local = SyncState.Local(own: SyncStateTests.own, lastSequences: [:], cursor: nil)

@@ -39,8 +39,8 @@ public final class ImageCache: Sendable {
     public static let bytesMaxDefault: UInt64 = 100 << 20
     /// The maximum length of a URL in bytes.
     public static let addressBytesMax = 4_096
-    /// An eviction frees an additional 1/`slack` of the budget, so that not every new picture
-    /// causes an eviction.
+    /// An eviction frees an additional 1/`slack` of the budget, so that the next pictures fit
+    /// without another eviction.
     private static let slack: UInt64 = 16
     /// The minimum time between two recorded uses of a picture, in milliseconds.
     private static let useMilliseconds: Int64 = 60_000

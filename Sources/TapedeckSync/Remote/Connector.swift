@@ -68,8 +68,8 @@ package protocol Connector: Sendable {
 
     /// Returns the known entries that are missing from a list.
     ///
-    /// Called for each list that was read completely. A removal has the time at which the list was
-    /// read, so that later sightings override it.
+    /// Called for each list that was read completely. A removal is dated with the time at which the
+    /// list was read, so that later sightings override it.
     func removals(
         from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
     ) throws -> ListFindings
@@ -251,7 +251,7 @@ package struct RemotePage: Hashable, Sendable {
 ///
 /// Both times are on the remote's clock, in milliseconds since 1970.
 package struct FeedSpan: Hashable, Sendable {
-    /// The time before which no new row can appear any more.
+    /// The time before which no more new rows can appear.
     package var settled: Int64
     /// The time of the oldest row on the page.
     package var oldest: Int64

@@ -5,8 +5,9 @@ public import TapedeckProjections
 /// The parts of remotes' feeds that any device of the user has read.
 ///
 /// Stored rows do not prove that a feed was read to its end, because a device that fails halfway
-/// syncs the rows that it has read. Coverage is therefore recorded as an event. If a mark is
-/// outdated, some rows are read again, but nothing is lost.
+/// syncs the rows that it has read. Coverage is therefore recorded as an event, with a mark that
+/// shows how far the feed was read. If a mark is outdated, some rows are read again, but nothing is
+/// lost.
 public struct FeedCoverage: Projection {
     static let kind = "feed"
 
@@ -19,7 +20,7 @@ public struct FeedCoverage: Projection {
     public var version: Int { 1 }
     /// `feed`.
     public var tagKind: String { FeedCoverage.kind }
-    /// The events that record that a feed was read.
+    /// `FeedRead`, which records that a feed was read.
     public var eventTypes: [EventType] { [FeedRead.eventType] }
     /// A sentence on how the mark of a feed is determined.
     public var ruleText: String? { "The last event about a feed determines its mark." }
@@ -45,7 +46,7 @@ public struct FeedCoverage: Projection {
         public func encode(into bytes: inout StateWriter) { bytes.add(mark) }
     }
 
-    /// Folds an event that records that a feed was read.
+    /// Folds a `FeedRead` event.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         key.state.mark = try event.decode(FeedRead.self).mark
     }

@@ -41,7 +41,8 @@ struct RemoteRedirect {
         return [scheme, url.host?.lowercased() ?? "", String(port)]
     }
 
-    /// Returns a request for an address; nil if the address is not below the remote's.
+    /// Returns a request for an address; nil if the address does not begin with the remote's
+    /// address.
     private static func request(
         _ target: URL, below base: String, like sent: RemoteRequest
     ) -> RemoteRequest? {

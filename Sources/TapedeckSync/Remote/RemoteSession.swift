@@ -5,9 +5,10 @@ package import TapedeckProjections
 /// # Sync with one remote
 ///
 /// A session takes inputs and returns steps. It reads the remote's pages in passes, and delivers
-/// intents between the pages. The driver of a session (`RemoteEngine` or a simulator) sends
-/// requests, waits, and reports each result as the next input. The session itself accesses only the
-/// log.
+/// intents between the pages. The intents of one key form a *lane*: they are delivered in order,
+/// and a waiting intent delays only the later intents of its lane. The driver of a session
+/// (`RemoteEngine` or a simulator) sends requests, waits, and reports each result as the next
+/// input. The session itself accesses only the log.
 ///
 /// ```
 /// begin ─▶ login? ─▶ read pages ─▶ deliver, one intent at a time ─▶ settled (ends, or waits while live)
