@@ -1,7 +1,7 @@
 internal import TapedeckModel
 
 /// Checks the values of header fields before a library sees them, because the library's errors
-/// would quote the values.
+/// would quote them.
 enum HTTPHeader {
     /// Returns the header value for a token, without surrounding whitespace.
     ///

@@ -1,8 +1,8 @@
 public import TapedeckLog
 public import TapedeckModel
 
-/// The network state set by the app or by `storectl network`, stored in a row of the log; the row
-/// is not synced.
+/// The network state set by the app or by `storectl network`, stored in a row of the log that is
+/// not synced.
 ///
 /// The state applies to every sync of the store in any process, and remains until it is set again.
 /// A sync in progress checks the state every few seconds.

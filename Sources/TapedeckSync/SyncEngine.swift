@@ -43,7 +43,7 @@ public final class SyncEngine: Sendable {
     public struct Options: Sendable {
         /// Whether to stay connected and keep syncing changes in both directions.
         public var isLive: Bool
-        /// The number of consecutive failures after which the engine gives up; 0 for never.
+        /// The number of consecutive failures after which the engine gives up; 0 to never give up.
         public var failuresMax: UInt32
         /// The maximum wait between two attempts, in milliseconds.
         public var backoffMax: UInt64

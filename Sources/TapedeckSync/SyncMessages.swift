@@ -23,8 +23,8 @@ package enum SyncResponse: Hashable, Sendable {
 package protocol SyncConnector: Sendable {
     /// Sends a request and waits for the response.
     func send(_ request: SyncRequest) async throws(SyncFailure) -> SyncResponse
-    /// Returns a stream of the head positions that the server announces; the stream ends when the
-    /// connection ends.
+    /// Returns a stream of the head positions that the server announces; it ends with the
+    /// connection.
     func heads() async throws(SyncFailure) -> AsyncStream<UInt64>
     /// Closes the connections.
     func close() async

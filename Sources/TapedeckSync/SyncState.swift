@@ -24,14 +24,14 @@ package import TapedeckSyncProtocol
 ///    determines the position.
 /// 3. Events are offered only after the server's chain has been found to agree with this store's
 ///    chain.
-/// 4. If a server cannot accept the events of an origin, that origin is parked with a code; the
+/// 4. If a server cannot accept the events of an origin, the origin is parked with a code and the
 ///    other origins continue.
 package struct SyncState: Sendable {
     /// Options of a session.
     package struct Options: Hashable, Sendable {
         /// Whether to stay connected when there is nothing more to do.
         package var isLive: Bool
-        /// The number of consecutive failures after which a session ends; 0 for never.
+        /// The number of consecutive failures after which a session ends; 0 to never end it.
         package var failuresMax: UInt32
         /// The maximum wait between two attempts, in milliseconds.
         package var backoffMax: UInt64
@@ -304,7 +304,7 @@ extension SyncState {
         return .shake
     }
 
-    /// Returns the action to take if the device is offline; nil if the device is online.
+    /// Returns the action to take if the device is offline; nil if it is online.
     private mutating func offline(_ local: Local, _ now: UInt64) -> Action? {
         if let failure = local.network.failure, !options.isLive { return end(failure) }
         guard let wait = local.network.wait(until: now + NetworkState.pause) else { return nil }

@@ -22,7 +22,7 @@ public struct SyncStatus: Sendable {
     public var state: State
     /// The number of events in this store that the server does not have.
     public var undelivered: UInt64
-    /// The time of the server's last response, in milliseconds since 1970; nil for never.
+    /// The time of the server's last response, in milliseconds since 1970; nil if there was none.
     public var contactedAt: UInt64?
     /// The reason why the last attempt failed, as a code.
     public var reason: ErrorCode?

@@ -29,7 +29,7 @@ package struct Upstream: Hashable, Sendable {
     package var lastSeed: SeedMark?
     /// The last round of receipts that has been pushed; see `ReceiptRounds`.
     package var seedRound: UInt64 = 0
-    /// The time of the last response, in milliseconds since 1970; 0 for never.
+    /// The time of the last response, in milliseconds since 1970; 0 if there was none.
     package var contactedAt: UInt64 = 0
     /// The head of this store's log when everything was last found to be delivered.
     package var settledAt: UInt64 = 0

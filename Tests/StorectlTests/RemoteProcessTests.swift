@@ -179,7 +179,7 @@ import Testing
         let dropped = try store.run("explain", shared, "--json").document["remotes"]?[0]
         #expect(dropped?["state"]?.text == "dropped")
 
-        // If the user retries a share, the share is sent again.
+        // A share that the user retries is sent again.
         let again = try share("second")
         #expect(try store.run("sync", "home").exit == 2)
         try store.succeed("outbox", "retry", again)

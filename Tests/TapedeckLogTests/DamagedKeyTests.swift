@@ -26,7 +26,8 @@ import Testing
 
     private enum Part: CaseIterable { case receipts, index }
 
-    /// Cuts the last four bytes off a key of a table: the first, the last or one in between.
+    /// Cuts the last four bytes off one key of a table: the first key, the last key or one in
+    /// between.
     private func cutKey(of part: Part, at place: Int = 2) throws {
         try RawStore.edit(path) { transaction, tables in
             let table = part == .receipts ? tables.receipts : tables.index

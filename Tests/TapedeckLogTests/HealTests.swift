@@ -236,8 +236,8 @@ import Testing
 
     // MARK: - The other history
 
-    /// Returns a store with the same origin, in which the events up to `sequence` are the same and
-    /// the events from there to 12 are different.
+    /// Returns a store with another history of the log's origin: events up to `sequence` are the
+    /// same, and later events, up to number 12, are different.
     private func twin(upTo sequence: UInt64) throws -> EventLog {
         let path = directory.file("twin")
         try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)

@@ -7,7 +7,7 @@ import Testing
 /// Processes that are killed while they append and merge lose no acknowledged events.
 ///
 /// `TAPEDECK_KILL_ROUNDS` is the number of rounds, for one writer and for two at once; a round
-/// takes about a tenth of a second. Each round checks the events it has added, every
+/// takes about a tenth of a second. Each round checks the events that it has added, every
 /// `roundsPerVerify`th round verifies the entire store, and every `roundsPerStore`th round creates
 /// a new store, so that the cost of a round does not grow with the number of rounds.
 @Suite(.serialized, .offTasks) struct KillTests {

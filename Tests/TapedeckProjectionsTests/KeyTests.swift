@@ -54,8 +54,8 @@ import Testing
 
     @Test func longKeysAreKeptApart() throws {
         let stem = String(repeating: "x", count: 199)
-        // Use keys about as long as the length at which keys are cut, and keys that are equal far
-        // beyond that length.
+        // Use keys that are about as long as the maximum length of uncut keys, and keys that are
+        // equal far beyond that length.
         var names = (213...218).map { String(repeating: "y", count: $0) }
         names += [
             stem + String(repeating: "a", count: 196), stem + String(repeating: "a", count: 195),

@@ -48,7 +48,7 @@ struct FollowOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("The user's id.", valueName: "id"))
     var user: String
 
-    @Option(help: "Whether to list the user's followers or the users that the user follows.")
+    @Option(help: "Whether to list the user's followers or the users they follow.")
     var direction = DirectionArgument.followers
 }
 

@@ -17,7 +17,7 @@ struct WatchCommand: ParsableCommand {
             entries. These lines contain loading while the list's tables are built; failed if \
             the list cannot be read, shows a frozen key, or waits for a remote; and current when \
             no failure remains. A line with failed ends with the time of the next attempt, if \
-            that time is known.
+            known.
 
             Queries without a stable order cannot be watched: show, user, extraction-plan, \
             statistics, news, schedule-changes, and playability, playback, queue, extractions and \

@@ -40,7 +40,7 @@ struct EventArgument: ParsableArguments {
         return found
     }
 
-    /// Returns the error for an event that was compacted; nil if the event was not compacted.
+    /// Returns the error for an event that was compacted; nil if it was not compacted.
     private static func compacted(_ text: String, in log: EventLog) throws -> CommandError? {
         var sequences: ClosedRange<UInt64>?
         if let id = EventID(text) {

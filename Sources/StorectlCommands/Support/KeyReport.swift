@@ -63,7 +63,7 @@ struct KeyReport {
         }
     }
 
-    /// Returns a field's value, formatted as a time if the field's name and value suggest a time.
+    /// Returns a field's value, formatted as a time if its name and value suggest that it is one.
     private static func value(of field: StateField) -> String {
         let name = field.name.split(separator: ".").last ?? ""
         guard ["at", "time"].contains(name) || name.hasSuffix("At"),

@@ -1,8 +1,7 @@
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// The projections that this program keeps: first the projections of videos, then the projections
-/// of remotes.
+/// The projections that this program keeps: first the ones of videos, then the ones of remotes.
 enum ShippedProjections {
     /// Returns all projections in the order in which reports list them.
     static func all(_ projections: VideoProjections = .standard) -> [any Projection] {

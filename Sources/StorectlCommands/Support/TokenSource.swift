@@ -14,7 +14,7 @@ final class TokenSource: Sendable {
         last = Mutex(try TokenFile.read(path))
     }
 
-    /// The token in the file, or the last token that was read if the file cannot be read now.
+    /// The token in the file, or the last token read if the file cannot be read now.
     var current: String {
         last.withLock { last in
             if TokenFile.isOrdinary(path), let token = try? TokenFile.read(path) { last = token }

@@ -104,7 +104,7 @@ extension SpaceRows {
     }
 
     /// Begins a new lineage if the cursor or the receipt proves a loss, or if the device has seen a
-    /// later lineage; returns whether a new lineage began.
+    /// later lineage; returns whether it began one.
     package mutating func renewLineage(
         _ cursor: SyncCursor, proof: Receipt?, hasReturned: Bool = false, fresh: () -> LineageID
     ) throws -> Bool {

@@ -140,8 +140,8 @@ public final class ImageCache: Sendable {
     /// Reads one small file per picture.
     public func images() -> [Image] { listed().images }
 
-    /// Evicts pictures until the remaining pictures have at most `bytesMax` bytes; returns the URLs
-    /// of the evicted pictures.
+    /// Evicts pictures until at most `bytesMax` bytes remain, and returns the URLs of the evicted
+    /// pictures.
     @discardableResult
     public func evict(to bytesMax: UInt64) -> [String] { evict(to: bytesMax, but: nil) }
 

@@ -384,7 +384,7 @@ package struct RequestMoment: Hashable, Sendable {
 
 /// The next step of a login.
 package enum LoginStep: Sendable {
-    /// Send a request; if an account is given, the request is sent with the account's credentials.
+    /// Send a request, with the account's credentials if an account is given.
     case send(RemoteRequest, as: RemoteAccount?)
     /// The login is complete; `sightings` are facts about the account, without credentials.
     case done(RemoteAccount, sightings: [ProposedEvent] = [])

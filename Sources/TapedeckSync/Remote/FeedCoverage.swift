@@ -54,7 +54,7 @@ public struct FeedCoverage: Projection {
     /// Adds no rows.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {}
 
-    /// Returns the tag of a feed; the tag also depends on the remote and the account.
+    /// Returns the tag of a feed, which also depends on the remote and the account.
     static func tag(_ feed: String, of remote: Remote, _ account: RemoteAccount) throws -> Tag {
         var bytes: [UInt8] = []
         for part in [remote.system, remote.url, account.user, feed] { bytes.appendPrefixed(part) }

@@ -42,7 +42,7 @@ package struct RemoteFreshness: Sendable {
         if !ended.isEmpty { try log.setSyncRows(ended) }
     }
 
-    /// Returns the time at which a page stops being fresh; nil if the page is not fresh now.
+    /// Returns the time at which a page stops being fresh; nil if it is not fresh now.
     package func end(of page: RemotePage, _ remote: Remote, at now: UInt64) -> UInt64? {
         guard !spans.isEmpty, let span = spans[RemoteRow.fresh(remote, page, nil).name] else {
             return nil
@@ -104,8 +104,8 @@ extension RemoteResponse {
 
     /// The time for which the response is fresh, in milliseconds.
     ///
-    /// The time is the `max-age` of `Cache-Control` minus the `Age` header; 0 if there is no
-    /// `max-age` or if caching is not allowed.
+    /// This is the `max-age` of `Cache-Control` minus the `Age` header; 0 if there is no `max-age`
+    /// or if caching is not allowed.
     package var freshFor: UInt64 {
         let directives = headers.filter { $0.name.lowercased() == "cache-control" }
             .flatMap { $0.value.lowercased().split(separator: ",") }

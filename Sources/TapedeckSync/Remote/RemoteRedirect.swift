@@ -41,8 +41,8 @@ struct RemoteRedirect {
         return [scheme, url.host?.lowercased() ?? "", String(port)]
     }
 
-    /// Returns a request for an address; nil if the address does not begin with the remote's
-    /// address.
+    /// Returns a request for an address; nil if the path of the address does not begin with the
+    /// path of the remote.
     private static func request(
         _ target: URL, below base: String, like sent: RemoteRequest
     ) -> RemoteRequest? {

@@ -50,8 +50,8 @@ public struct RemoteReport: Sendable {
         public var reason: ErrorCode
         /// The reason, as a message.
         public var message: String
-        /// The time at which the delivery continues, in milliseconds since 1970; nil if the
-        /// delivery does not continue automatically.
+        /// The time at which the delivery continues, in milliseconds since 1970; nil if it does not
+        /// continue automatically.
         public var until: UInt64?
     }
 }

@@ -228,7 +228,7 @@ package struct RemoteRow: Hashable, Sendable {
     }
 }
 
-/// The wait of one lane, with the number of failures that caused the wait; other lanes continue.
+/// The wait of one lane and the number of failures that caused it; other lanes continue.
 struct LaneWait: Hashable {
     var failures: UInt32
     var wait: SyncWait

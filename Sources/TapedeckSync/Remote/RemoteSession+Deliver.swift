@@ -184,8 +184,8 @@ extension RemoteSession {
             if let step = try step(delivery, of: intent, item) { return step }
             if delivering.blocked.contains(intent.key) { return nil }
         }
-        // All parts have ended. If the intent has a single part, the intent has ended too, so
-        // `standing` may be nil here.
+        // All parts have ended. An intent with a single part has then ended too, so `standing` may
+        // be nil here.
         if let item = try standing(of: intent)?.item { try conclude(item, of: intent) }
         return nil
     }
@@ -232,8 +232,7 @@ extension RemoteSession {
         }
     }
 
-    /// Returns the next request of a delivery; nil if the delivery has ended or its lane is
-    /// waiting.
+    /// Returns the next request of a delivery; nil if it has ended or its lane is waiting.
     private mutating func step(
         _ delivery: Delivery, of intent: Intent, _ item: OutboxItem
     ) throws -> (RemoteRequest, Pending)? {
@@ -293,7 +292,7 @@ extension RemoteSession {
         return (probe, .probe(delivery, intent))
     }
 
-    /// Returns the request of a delivery; nil if the request has to wait for an unmetered network.
+    /// Returns the request of a delivery; nil if it has to wait for an unmetered network.
     private mutating func request(
         _ delivery: Delivery, _ intent: Intent
     ) throws -> (RemoteRequest, Pending)? {
@@ -335,7 +334,7 @@ extension RemoteSession {
         "\(intent.event.id) \(delivery.target)"
     }
 
-    /// Returns the name of a delivery. It changes when this device takes the intent over again,
+    /// Returns the name of a delivery, which changes when this device takes the intent over again,
     /// because earlier probes then prove nothing.
     private static func name(of answer: Custody.Answer, _ delivery: String) -> String {
         if case .taken(let since) = answer { "\(delivery) \(since ?? 0)" } else { delivery }

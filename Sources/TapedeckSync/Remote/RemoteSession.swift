@@ -276,8 +276,8 @@ package struct RemoteSession {
     /// Ends the session during a request, without counting the interruption as a failure of the
     /// remote.
     ///
-    /// - Parameter failure: The result of the request; if the request was never sent, the session
-    ///   records this fact.
+    /// - Parameter failure: The result of the request; if it was never sent, the session records
+    ///   this.
     package mutating func stop(cuttingOff failure: SyncFailure) throws -> Step {
         if case .delivery(let delivery, let intent) = pending {
             try failed(failure, delivery, of: intent)
@@ -571,7 +571,7 @@ package struct RemoteSession {
         if isDone {
             (isReading, refreshesAll) = (false, false)
             report.unread = try RemoteRow.leads(remote.name, in: log).count
-            // Do not set `readAt` after giving up on a feed, because that feed may contain unread
+            // Do not set `readAt` after giving up on a feed, because the feed may contain unread
             // data. Feeds that were skipped because they are fresh have already been read.
             if !hasGivenUp, reading.hasRead || row.readAt == 0 { row.readAt = now }
             lackingReadings = hasGivenUp || report.unread > 0 ? lackingReadings + 1 : 0

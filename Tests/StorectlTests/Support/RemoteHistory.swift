@@ -54,8 +54,8 @@ struct RemoteHistory {
         let time = Date()
     }
 
-    /// The videos to like and the videos to mark; they are different videos, because a broadcast
-    /// has only one time for both changes.
+    /// The videos to like and the videos to mark. They differ, because a broadcast has only one
+    /// time for both changes.
     private let (liked, marked): ([String], [String])
     /// The latest toggles, by type and video.
     private var latest: [String: Toggle] = [:]
