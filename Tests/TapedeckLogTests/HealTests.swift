@@ -138,7 +138,7 @@ import Testing
 
     // MARK: - The losing history returns
 
-    /// The IDs of the events that have this payload and are not refused.
+    /// Returns the IDs of the events that have this payload and are not refused.
     private func counting(_ payload: [UInt8], _ log: EventLog) throws -> [EventID] {
         try log.allEvents().filter { event in
             try event.payload == payload && !log.standing(of: event).isRefused

@@ -8,12 +8,12 @@ import Testing
 ///
 /// Two processes create, open, restore, shrink and erase a store. Each process stops at every
 /// system call that the other process can notice, and only one process runs at a time. A run
-/// therefore depends only on its plan, not on timing. Plans are
+/// therefore depends only on its plan, not on timing. There are three kinds of plans:
 ///
-/// - every preemption: one process makes some calls, then the other runs as far as it can, then the
-///   first runs to its end;
-/// - random: the seed decides which process runs next;
-/// - kills and failures: one process is killed before a call, or the call fails, and the other one
+/// - preemption: one process makes some calls, then the other runs as far as it can, then the first
+///   runs to its end;
+/// - random order: the seed determines which process runs next;
+/// - kill or failure: one process is killed before a call, or the call fails, and the other process
 ///   runs afterwards.
 ///
 /// After every run `Outcome.faults` is empty. `.ci/run` runs some plans, and `tools/soak races`

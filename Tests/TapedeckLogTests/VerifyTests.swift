@@ -31,7 +31,7 @@ import Testing
         Plant(testDescription: "missing event", kind: .position, position: 10) {
             try $0.delete($1.events, integer: 10)
         },
-        Plant(testDescription: "forged payload, checksum in order", kind: .chain) {
+        Plant(testDescription: "forged payload, valid checksum", kind: .chain) {
             try change($0, $1, at: 10) {
                 $0[$0.count - 1] ^= 1
                 seal(&$0)

@@ -7,8 +7,8 @@ import Testing
 
 /// Keys of any form are kept apart: long keys, keys that look alike, and keys with equal hashes.
 @Suite(.offTasks) struct KeyTests {
-    /// Appends notes on the named books, one at a time and then several, and checks that each book
-    /// has its own notes.
+    /// Appends notes about the named books, one at a time and then several, and checks that each
+    /// book has its own notes.
     private func checkKeptApart(
         _ names: [String], sourceLocation: SourceLocation = #_sourceLocation
     ) throws {

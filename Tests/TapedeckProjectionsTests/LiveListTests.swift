@@ -58,7 +58,7 @@ private struct BooksByTitle: LiveQuery {
             nextChangeAt: isOld ? nil : oldAt)
     }
 
-    /// Returns the last text in a key.
+    /// Returns the last string in a key.
     private static func last(_ key: [UInt8]) -> [UInt8] {
         let text = key.dropLast()
         return Array(text[(text.lastIndex(of: 0).map { $0 + 1 } ?? 0)...])

@@ -27,8 +27,8 @@ enum RelativeTime {
         return time > now ? "in \(amount)" : "\(amount) ago"
     }
 
-    /// Returns the relative time, or the date and time in UTC, such as `2019-07-11 20:00Z`, if it
-    /// is at least a day away.
+    /// Returns the relative time, or the date and time in UTC, such as `2019-07-11 20:00Z`, if the
+    /// time is at least a day away.
     static func moment(_ text: String, from now: Int64) -> String {
         guard let time = Timestamps.milliseconds(text) else { return text }
         guard abs(time - now) >= 86_400_000 else { return self.text(text, from: now) }

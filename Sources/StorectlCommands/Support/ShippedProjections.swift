@@ -1,7 +1,8 @@
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// The projections that this program keeps: first the ones of videos, then the ones of remotes.
+/// The projections that this program keeps: first the projections for videos, then those for
+/// remotes.
 enum ShippedProjections {
     /// Returns all projections in the order in which reports list them.
     static func all(_ projections: VideoProjections = .standard) -> [any Projection] {

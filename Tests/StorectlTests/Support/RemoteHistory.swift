@@ -2,7 +2,7 @@ import Foundation
 import TapedeckTesting
 import Testing
 
-/// The acknowledged intents for a remote, and the check of their effects.
+/// The acknowledged intents for a remote, and a check of their effects.
 ///
 /// Devices of one user like, mark and share videos; the text of every share is unique. `check`
 /// compares the remote and the settled stores with the acknowledged intents:
@@ -54,8 +54,8 @@ struct RemoteHistory {
         let time = Date()
     }
 
-    /// The videos to like and the videos to mark. They differ, because a broadcast has only one
-    /// time for both changes.
+    /// The videos to like and the videos to mark; no video is in both lists, because a broadcast
+    /// has only one time for both changes.
     private let (liked, marked): ([String], [String])
     /// The latest toggles, by type and video.
     private var latest: [String: Toggle] = [:]

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-/// The acknowledged events, and the check that every store has them.
+/// The acknowledged events, and a check that every store has them.
 ///
 /// Every event is a comment with unique text. Events whose ids `append` has printed are
 /// acknowledged, and are added to the history. `check` compares the history with stores that have

@@ -1,8 +1,8 @@
 import TapedeckModel
 import TapedeckProjections
 
-// An archive of tapes, as three generations of one program know it. The length of a tape was first
-// recorded in minutes, then in seconds; then tapes got a format and could be split.
+// An archive of tapes, as modelled by three generations of one program. The length of a tape was
+// first recorded in minutes, then in seconds; then tapes got a format and could be split.
 
 /// The recording of a tape; each generation of the program has its own type for this event.
 protocol TapeRecording: Event {

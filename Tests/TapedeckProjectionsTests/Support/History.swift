@@ -64,7 +64,7 @@ struct HistoryGenerator {
         for _ in 0..<events {
             let place = random.number(below: originCount)
             time += UInt64(random.number(below: 900))
-            // Clocks differ, and some explicit times go back.
+            // Clocks differ, and some events have earlier times than the preceding events.
             var at = time + UInt64(place) * 700
             if random.chance(10) { at -= UInt64(random.number(below: 60_000)) }
             var event = HistoryEvent(

@@ -8,7 +8,7 @@ import Testing
 /// A reference store records a history in one batch and is built by one worker. Other stores record
 /// the history in other orders, in batches of any size, with receipts at any time after their
 /// events; in between they fold live, rebuild, close or crash. At the end, each store must equal
-/// the reference, both as folded live and after a rebuild.
+/// the reference, both after live folding and after a rebuild.
 struct OrderCheck {
     let projections: [any Projection]
     let history: History

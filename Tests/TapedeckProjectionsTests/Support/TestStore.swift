@@ -134,7 +134,7 @@ extension RebuildReport {
 }
 
 extension ProjectionRunner {
-    /// Releases the files as a process that dies does: nothing is synced or marked.
+    /// Releases the files as if the process had died: nothing is synced or marked.
     func abandon() {
         stopFollowing()
         let open = files.withLock { files in

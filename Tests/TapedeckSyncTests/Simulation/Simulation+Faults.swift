@@ -84,7 +84,7 @@ extension Simulation {
         }
     }
 
-    /// Stops requiring payloads that have been lost from every store and from the server.
+    /// Removes payloads from `required` of which neither a store nor the server has a copy.
     private func forgetLostPayloads() throws {
         var left: Set<UInt64> = []
         for device in devices { left.formUnion(try device.payloads()) }
