@@ -19,7 +19,7 @@ extension ServerError {
         }
     }
 
-    /// The error as sent to the client, without details that only the operator can use.
+    /// The error as sent to the client, without details that are useful only to the operator.
     var wire: WireErrorResponse {
         var answer = WireErrorResponse()
         answer.error.code = code.rawValue

@@ -85,7 +85,7 @@ struct SyncResponder: HTTPResponder {
         }
     }
 
-    /// Returns the space that the request's token opens.
+    /// Returns the space that the request's token grants access to.
     private func authorize(_ request: Request) async throws -> (SpaceID, String) {
         guard let header = request.headers[.authorization] else {
             throw unauthorized(request, "the request has no token")

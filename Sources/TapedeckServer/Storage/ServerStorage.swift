@@ -46,7 +46,7 @@ package protocol ServerStorage: Sendable {
     /// lifetime of this object.
     func observeHeads(_ body: @escaping @Sendable (SpaceID, SpaceHead) -> Void)
 
-    /// Returns the space that a token opens; nil if the token is unknown or revoked.
+    /// Returns the space that a token grants access to; nil if the token is unknown or revoked.
     func space(forToken token: String) async throws(ServerError) -> SpaceID?
 
     /// Creates a token for a space; also creates the space if it does not exist.
