@@ -13,7 +13,7 @@ struct AccountSighting {
         (sighting.account, sighting.system) = (account, system)
     }
 
-    /// Reads the account's fields, under the names that the system uses for them.
+    /// Reads the account's fields, using the system's own names for them.
     mutating func take(
         _ user: JSONElement, nickname: String, email: String? = nil, image: String? = nil
     ) {

@@ -5,7 +5,7 @@ internal import TapedeckSync
 internal import TapedeckVideo
 
 extension StoreRemotes {
-    /// Checks that a remote accepts logins.
+    /// Checks that a remote supports logins.
     ///
     /// - Parameter isLink: Whether to check that a service can be linked, which requires that this
     ///   device is logged in.
@@ -73,7 +73,7 @@ extension StoreRemotes {
     ///
     /// - Parameters:
     ///   - service: The service with which the user signs in, such as `twitter`.
-    ///   - consumerKey: The key under which this program is registered at the server.
+    ///   - consumerKey: The key that the server issued to this program.
     ///   - consumerSecret: The secret of the key.
     ///   - url: The address of the server; nil for the default of the remote's system.
     ///   - visit: Shows the user the address of a page, and returns the address to which the server
@@ -114,7 +114,7 @@ extension StoreRemotes {
         }
     }
 
-    /// Requests a request token, lets the user approve it, and exchanges it for an access token.
+    /// Obtains a request token, lets the user approve it, and exchanges it for an access token.
     private func accessToken(
         _ server: OAuthServer, _ consumer: RemoteSecrets, _ transport: HTTPRemoteTransport,
         _ visit: @Sendable (String) async throws -> String
@@ -138,7 +138,7 @@ extension StoreRemotes {
             })
     }
 
-    /// The purpose of the requests to a remote's login.
+    /// The purpose of a sequence of login requests.
     private enum LoginPurpose: Sendable {
         case logIn
         case signUp
@@ -228,8 +228,8 @@ extension StoreRemotes {
 
     /// Returns the next step of a login or sign-up.
     ///
-    /// An `.unauthorized` error before any request was sent means malformed credentials, so it
-    /// becomes `.usage`.
+    /// An `.unauthorized` error before any request was sent means that the credentials are
+    /// malformed, so it becomes `.usage`.
     private func step(
         _ connector: any Connector, _ secrets: RemoteSecrets, _ purpose: LoginPurpose,
         _ answers: [RemoteResponse]
@@ -246,7 +246,7 @@ extension StoreRemotes {
         }
     }
 
-    /// Records that the user is signed in with an account, and rejects any account other than the
+    /// Records that the user is signed in to an account, and rejects any account other than the
     /// store's.
     ///
     /// If two logins run at the same time, the store belongs to the account that is recorded first.
@@ -266,13 +266,13 @@ extension StoreRemotes {
     }
 }
 
-/// Sends the requests of a login.
+/// Signs and sends the requests of a login.
 private struct LoginSender {
     private let transport: HTTPRemoteTransport
     private let log: EventLog
     private var clock: RemoteClock
 
-    /// - Parameter signsTime: Whether the requests are signed with the time.
+    /// - Parameter signsTime: Whether the signatures include the time.
     init(transport: HTTPRemoteTransport, log: EventLog, signsTime: Bool) {
         (self.transport, self.log) = (transport, log)
         clock = RemoteClock(signsTime: signsTime)

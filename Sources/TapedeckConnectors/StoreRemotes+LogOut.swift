@@ -6,8 +6,8 @@ extension StoreRemotes {
     /// Logs this device out of a remote: deletes its login and ends its syncs with the remote,
     /// including syncs in other processes.
     ///
-    /// Pending deliveries wait for the next login to the same account; the store still belongs to
-    /// that account. The sign-out is recorded.
+    /// The store still belongs to the account, and pending deliveries wait for the next login to
+    /// it. The sign-out is recorded.
     ///
     /// - Parameter everywhere: Whether to first ask the remote to end all sessions of the account,
     ///   on all devices and in other programs. If that fails, the login stays.

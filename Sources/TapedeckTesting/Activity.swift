@@ -2,8 +2,8 @@ public import TapedeckModel
 
 /// One action of a simulated user, as `ActivityGenerator` generates it.
 ///
-/// An activity contains only numbers. Texts, ids and URLs are derived from the numbers when a line
-/// or an event is written.
+/// An activity contains only numbers. Strings, ids and URLs are derived from the numbers when a
+/// line or an event is written.
 public struct Activity: Hashable, Sendable {
     /// The kinds of activity, named after the event types.
     public enum Kind: UInt8, Sendable, CaseIterable {
@@ -51,7 +51,7 @@ public struct Activity: Hashable, Sendable {
     public var videoRank: UInt64
     /// The number of the broadcast, viewing, comment or answer.
     var number: UInt64
-    /// Random bits that determine texts and optional fields.
+    /// Random bits that determine strings and optional fields.
     var draw: UInt64
     /// For a broadcast, the time at which it was shared, in seconds since 1970; for a player, its
     /// position, in seconds; for an answer, its length, in seconds.

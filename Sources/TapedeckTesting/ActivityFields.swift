@@ -1,4 +1,4 @@
-/// Writes the texts of an activity as bytes, for both lines and events.
+/// Writes the string fields of an activity as bytes, for both lines and events.
 ///
 /// Every method appends UTF-8 that needs no escaping in JSON.
 extension Activity {

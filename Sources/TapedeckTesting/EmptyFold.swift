@@ -51,12 +51,12 @@ public struct EmptyFold<Original: Projection>: Projection {
     /// Does nothing.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {}
 
-    /// Passes on the original's rows for the initial state.
+    /// Returns the original's rows for the initial state.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         original.rows(of: state, key: key, into: &rows)
     }
 
-    /// Passes on the original's rows for an item.
+    /// Returns the original's rows for an item.
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
         try original.rows(ofItem: item, key: key, into: &rows)
     }

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// A random source that generates the same numbers for the same seed, on every machine and in every
-/// release.
+/// A source of random numbers that generates the same numbers for the same seed, on every machine
+/// and in every release.
 ///
 /// The algorithm is splitmix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number
 /// Generators", 2014). Print `description` in a test, so that a failure can be reproduced:

@@ -2,7 +2,7 @@ internal import Foundation
 internal import Synchronization
 public import Tapedeck
 
-/// A store in its own temporary directory, which is removed when this object is deleted.
+/// A store in its own temporary directory, which is removed when this object is deinitialized.
 ///
 /// ```swift
 /// let place = try TemporaryStore()
@@ -13,8 +13,8 @@ public import Tapedeck
 /// let again = try place.open()
 /// ```
 ///
-/// Initially only the directory is created. When this object is deleted, it closes all stores and
-/// logs that were opened with it and are still open.
+/// Initially only the directory is created. When this object is deinitialized, it closes all stores
+/// and logs that were opened with it and are still open.
 public final class TemporaryStore: Sendable {
     /// The store's directory.
     public let directory: String
@@ -35,7 +35,7 @@ public final class TemporaryStore: Sendable {
     /// Creates an empty directory with a unique name.
     ///
     /// - Parameters:
-    ///   - name: The prefix of the directory's name, which makes it easy to recognize.
+    ///   - name: A prefix for the directory's name, so that the directory is easy to recognize.
     ///   - clock: A clock shared with other stores, or nil to create one.
     public init(_ name: String = "store", clock: ManualClock? = nil) throws {
         directory = "\(TemporaryStore.base)/\(name)-\(UUID().uuidString)"

@@ -1,7 +1,7 @@
 /// The readable text of an HTML summary.
 ///
 /// A summary consists of a few sentences in `p`, `b`, `i` and `br`, so a simple scan suffices: tags
-/// and comments are removed, references are decoded, and white space is collapsed. A paragraph or a
+/// and comments are removed, references are decoded, and whitespace is collapsed. A paragraph or a
 /// `br` starts a new line. Parsing never fails: invalid HTML also yields text.
 package struct PlainText {
     /// The text; nil if it is empty, as for `<p></p>`.

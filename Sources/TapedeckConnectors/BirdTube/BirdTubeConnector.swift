@@ -7,12 +7,12 @@ package import TapedeckVideo
 /// The connector for BirdTube's API: YouTube videos that users submit, with a chat for each.
 ///
 /// Every request is a `POST` with a JSON body. Every response of the API has status 200; its
-/// `result` reports success or failure. Reading requires no login, and a session never ends.
+/// `result` reports success or failure. Reading requires no login, and sessions never expire.
 ///
 /// | intent | request | safety |
 /// |---|---|---|
 /// | submission | `/video/register` | natural: a video is listed once, and "already registered" counts as success |
-/// | opening that counts | `/video/view` | once: each request raises the count, and the count does not show who opened the video |
+/// | video opening that counts as a view | `/video/view` | once: each request raises the count, and the count does not show who opened the video |
 /// | chat message | `/channel/send` | probe: the message's `temp_id` is the id of the intent |
 ///
 /// | feed | contents |
@@ -20,16 +20,17 @@ package import TapedeckVideo
 /// | `videos` | all videos, newest first; leads to the feed below |
 /// | `chat/{video}/{channel}` | the messages of a chat, newest first |
 ///
-/// **The list** is requested sorted by age. In this order, every video is listed, and only new
-/// videos move existing rows, always toward the end. Sorted by views, rows would also move toward
-/// the beginning, where a reader would miss them. Videos with equal times have no defined order. To
-/// find them all, pages overlap, and the list is read again until it contains nothing new. Only an
-/// empty page ends the list. The unit of `created_time` is undocumented; see `JSONElement.moment`.
+/// **The list** is requested sorted by age. In this order the list contains every video, and only
+/// new videos move existing rows, always toward the end. If it were sorted by views, rows would
+/// also move toward the beginning, and a client that reads page by page would miss them. Videos
+/// with equal times have no defined order. To find them all, pages overlap, and the list is read
+/// again until it contains nothing new. Only an empty page ends the list. The unit of
+/// `created_time` is undocumented; see `JSONElement.moment`.
 ///
 /// ## The bridge to chats
 ///
 /// The app accesses chats through SendBird's SDK, whose protocol is not public. To make its chats
-/// available to Tapedeck, a server offers two routes, which are defined by Tapedeck, not by
+/// available to Tapedeck, a server must offer two routes. Tapedeck defines these routes, not
 /// SendBird:
 ///
 /// ```
@@ -43,14 +44,14 @@ package import TapedeckVideo
 /// messages before that time, newest first; with `next`, which this connector does not use, it
 /// contains the messages after that time, oldest first. A page with fewer than `limit` messages is
 /// the last page. A page may contain more than `limit` messages, so that it does not end between
-/// messages with equal times; if a server does end a page there, at most `limit` messages with that
-/// time are read. Reading requires no session. A 401 means that the session is unknown; for other
-/// errors, `result` is `error` and there is a `message`. Messages have the form described in
-/// `BirdTubeDocuments.message` and keep the `temp_id` with which they were sent. If the server
-/// lacks these routes (404), everything else still works.
+/// messages with equal times. If a server nevertheless ends a page there, at most `limit` messages
+/// with that time are read. Reading requires no session. A 401 means that the session is unknown.
+/// For other errors, `result` is `error` and `message` gives the reason. Messages have the form
+/// described in `BirdTubeDocuments.message`, and keep the `temp_id` that they were sent with. If
+/// the server lacks these routes (404), everything else still works.
 ///
-/// Each read requests the newest page of every chat, and older pages until it reaches known
-/// messages; it does not notice if an older message has since been blocked.
+/// Each pass requests the newest page of every chat, and then older pages until it reaches known
+/// messages. It does not notice that an older message has since been blocked.
 package struct BirdTubeConnector: Connector {
     /// The number of rows requested per page; the server has no limit.
     static let rowsPerPage: Int64 = 50
@@ -228,8 +229,8 @@ package struct BirdTubeConnector: Connector {
         guard let channel = known.channel else {
             return .waiting(.notThere, "BirdTube lists no chat for \(intent.key.name)")
         }
-        // The newest known message may have a time in the future, which would end the search for
-        // the new message too early.
+        // The newest known message may have a time in the future. The search for the new message
+        // would then end too early.
         let newest = min(known.newestMessage, Int64(clamping: intent.event.stamp.milliseconds))
         return .deliver([BirdTubeDelivery.message(message, intent.event.id, in: channel, newest)])
     }

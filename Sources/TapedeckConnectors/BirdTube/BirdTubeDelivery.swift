@@ -56,7 +56,7 @@ enum BirdTubeDelivery {
     }
 
     /// Searches for a sent message by its `temp_id`, back to the newest message that was known
-    /// before the message was sent.
+    /// before sending.
     static func find(
         _ response: RemoteResponse, _ probe: RemoteRequest?, of intent: Intent, baseline: Int64
     ) throws(SyncFailure) -> ProbeResult {
@@ -85,7 +85,7 @@ enum BirdTubeDelivery {
         guard name == nil || message.tempID == name else { return nil }
         let id = intent.event.id.description
         // If the message's name already identifies the intent, leave `postedAs` empty, so that this
-        // sighting equals the one from the next reading of the chat.
+        // sighting equals the one recorded the next time the chat is read.
         if message.tempID != id { message.postedAs = id }
         return Confirmation(
             remoteID: "message/\(message.message)",
@@ -122,12 +122,12 @@ struct BirdTubeChat: Hashable {
         guard list.count >= BirdTubeConnector.messagesPerPage,
             let oldest = times(of: list).min(), oldest < time
         else { return nil }
-        // Request the oldest time again, because more messages may have that time. If the whole
-        // page has the same time, continue before it.
+        // Request the oldest time again, because more messages may have that time. If all messages
+        // on the page have the same time, continue before that time.
         return oldest + 1 < time ? oldest + 1 : oldest
     }
 
-    /// The time for which a message may still appear below newer messages, in milliseconds.
+    /// The period, in milliseconds, during which a late message may still appear below newer ones.
     private static let lookBack: Int64 = 60_000
 
     /// Returns the part of the chat on a page; nil if the page contains no messages.

@@ -154,15 +154,15 @@ extension ChatFile {
 }
 
 extension JSONElement {
-    /// The smallest number that is read as milliseconds: as seconds, it is a time in the year 5138;
-    /// as milliseconds, a time in 1973.
+    /// The smallest number that is interpreted as milliseconds. In seconds it would be a time in
+    /// the year 5138; in milliseconds it is a time in 1973.
     private static let millisecondsMin = 100_000_000_000.0
 
     /// Returns a member that is a time in an undocumented format, as Unix milliseconds.
     ///
-    /// A number is in seconds or milliseconds, depending on its size: a site from 2015 has no
-    /// videos from 1970 or from 5138. A string is in RFC 3339 format, or in Python's format, which
-    /// omits the zone and means UTC.
+    /// A number is interpreted as seconds or milliseconds, depending on its size: a site from 2015
+    /// has no videos from 1970 or from 5138. A string is in RFC 3339 format, or in Python's format,
+    /// which omits the zone and means UTC.
     func moment(_ name: String) throws(IngestRefusal) -> Int64? {
         guard let value = any(name).value else { return nil }
         if case .string(let text) = value {
@@ -180,7 +180,7 @@ extension JSONElement {
         throw IngestRefusal("\(path).\(name)", .invalidTime, "is not a time in 1970 or later")
     }
 
-    /// Returns the spelling of a name that this object uses: `tempId`, or `temp_id`.
+    /// Returns the spelling of a name that this object uses, such as `tempId` or `temp_id`.
     fileprivate func spelled(_ name: String) -> String {
         guard !has(name) else { return name }
         let snake = name.map { $0.isUppercase ? "_\($0.lowercased())" : "\($0)" }.joined()

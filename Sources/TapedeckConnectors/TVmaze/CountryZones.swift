@@ -1,5 +1,4 @@
-/// The time zone that determines TVmaze's days in each country, even if the country has several
-/// zones.
+/// The one time zone per country in which TVmaze's days begin and end.
 ///
 /// If a country has several zones, this is the zone that a recorded TVmaze response contains for
 /// the country's channels. If there is no such response, it is the country's first zone in the time

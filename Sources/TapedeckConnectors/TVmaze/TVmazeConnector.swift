@@ -5,9 +5,9 @@ internal import TapedeckVideo
 
 /// The connector for TVmaze's API: the shows of the current week, and their casts.
 ///
-/// TVmaze has no logins and accepts no intents. The time zone of each schedule determines which
-/// week it is and when the next week begins. A complete list for a day is recorded as a separate
-/// fact, so that episodes removed from the day are cancelled.
+/// TVmaze has no logins and accepts no intents. Each schedule's time zone determines the current
+/// week and when the next week begins. A day's complete list is recorded as a separate fact, so
+/// that episodes removed from that day count as cancelled.
 ///
 /// | feed | contents |
 /// |---|---|
@@ -15,11 +15,11 @@ internal import TapedeckVideo
 /// | `schedule/web/monday`, `schedule/web-US/monday` | `/schedule/web`: the same for web channels |
 /// | `shows/{id}/cast` | `/shows/{id}/cast`: the cast of a show |
 ///
-/// A feed is named after a weekday, and the date is the position in the feed. The store therefore
-/// keeps the state of seven feeds per schedule instead of one feed for every date.
+/// Each feed is named after a weekday, and the date is the position in the feed. The store
+/// therefore keeps the state of only seven feeds per schedule, not of one feed per date.
 package struct TVmazeConnector: Connector {
-    /// The maximum number of casts requested per read, which takes about two minutes at 20 requests
-    /// per 10 s.
+    /// The maximum number of casts requested per pass. At 20 requests per 10 s, they take about two
+    /// minutes.
     static let castsMax = 200
 
     private let schedules: [TVmazeSchedule]
@@ -119,7 +119,7 @@ package struct TVmazeConnector: Connector {
             return try IngestResource.named("tvmaze/cast").read(
                 response.body, show: show, observedAt: response.date)
         }
-        // Without the time of its response, a list cannot be ordered among other lists.
+        // Without a response time, a list cannot be ordered relative to other lists.
         let listing = try response.date.map { (_) throws(ModelError) in
             try ListingRequest(date: date, country: schedule.country)
         }

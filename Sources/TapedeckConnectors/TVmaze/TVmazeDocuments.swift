@@ -4,10 +4,10 @@ internal import TapedeckVideo
 
 /// Converts the responses of api.tvmaze.com to sightings.
 ///
-/// The same show is embedded in many rows and responses, in different versions; each sighting keeps
-/// its version, and the folds use the newest version.
+/// Many rows and responses embed the same show in different versions. Each sighting keeps its
+/// version, and the folds use the newest one.
 enum TVmazeDocuments {
-    /// `/schedule` and `/schedule/web`: episodes, each with its show at `show` or `_embedded.show`.
+    /// `/schedule` and `/schedule/web`: episodes, each with its show in `show` or `_embedded.show`.
     ///
     /// If the request is known and the list was read completely, the list is recorded as a separate
     /// fact.
@@ -38,7 +38,7 @@ enum TVmazeDocuments {
         propose(listing, of: listed, web: web, context, &result)
     }
 
-    /// Proposes a day's list.
+    /// Proposes the complete list of one day as a fact.
     private static func propose(
         _ request: ListingRequest, of episodes: [Int64], web: Bool, _ context: IngestContext,
         _ result: inout IngestResult
@@ -141,7 +141,7 @@ enum TVmazeDocuments {
         }
     }
 
-    /// Proposes a cast as one fact; an unreadable member is left out and refused.
+    /// Proposes a cast as one fact; unreadable cast members are omitted and reported as refusals.
     private static func addCast(
         _ list: [JSONValue], at path: String, show: Int64, updated: Int64?,
         _ context: IngestContext, _ result: inout IngestResult
@@ -200,8 +200,8 @@ enum TVmazeDocuments {
             ?? IngestRefusal("$", .invalidPayload, "the document is \(document.kind), not a list")
     }
 
-    /// Returns the refusal for a null document or for TVmaze's error response, which has a numeric
-    /// `status` and no `id`.
+    /// Returns a refusal if the document is null or is a TVmaze error, which has a numeric `status`
+    /// and no `id`; nil otherwise.
     private static func remoteError(_ document: JSONValue) -> IngestRefusal? {
         if case .null = document {
             return IngestRefusal("$", .remoteError, "the remote returned null")

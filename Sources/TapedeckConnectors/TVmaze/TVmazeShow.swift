@@ -71,7 +71,7 @@ extension JSONField<[String]> {
 }
 
 extension JSONElement {
-    /// Returns a small number, such as minutes, a season or an episode number.
+    /// Returns a small integer, such as a runtime in minutes, a season number or an episode number.
     func small(_ name: String) throws(IngestRefusal) -> JSONField<Int32> {
         switch try integer(name, in: 0...Int64(Int32.max / 64)) {
         case .absent: .absent

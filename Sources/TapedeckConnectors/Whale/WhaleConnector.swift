@@ -7,7 +7,7 @@ package import TapedeckVideo
 ///
 /// Pages are numbered from 0. Lists are sorted newest first, by a time that the API does not show
 /// and without a tie-break, so a page may repeat or miss rows. Known rows are therefore recognized
-/// by id. Each reading reads every list to its end, and reads it again if rows may have moved.
+/// by id. Each pass reads every list to its end, and reads it again if rows may have moved.
 /// Comments and likes are read only if an answer's counts have changed.
 ///
 /// | intent | request | safety |
@@ -17,7 +17,7 @@ package import TapedeckVideo
 /// | unlike | no route | refused, unless the answer is not liked |
 /// | follow, unfollow | no route | refused |
 /// | picture of a profile | `PATCH /users/{id}` | natural |
-/// | the rest of a profile | no route | stays in the store: not an intent for this remote |
+/// | other profile fields | no route | stays in the store: not an intent for this remote |
 /// | question | `POST /questions` | probe: the open questions, then the answered questions |
 /// | answer | `POST /questions/{id}/answers` | probe: the response is 201 before the answer exists, even if the upload fails later |
 ///
@@ -34,7 +34,7 @@ package struct WhaleConnector: Connector {
     static let rowsPerPage = 100
     /// The time within which an upload must become an answer, in milliseconds.
     ///
-    /// After that time, the upload is treated as lost, because the server does not report failed
+    /// After this time an upload is treated as lost, because the server does not report failed
     /// uploads.
     static let uploadSettling: UInt64 = 600_000
 
@@ -157,7 +157,7 @@ package struct WhaleConnector: Connector {
                 content.lists.append(ListPart(page.feed, entries, .page(total: nil)))
             }
             content.refused = read.refused
-            // A server that repeats a page must not be asked forever.
+            // Continue only to a higher page number, in case a server repeats a page forever.
             content.next = read.next.flatMap {
                 $0 > Int64(page.place) ?? 0 ? RemotePage(page.feed, String($0)) : nil
             }
@@ -204,7 +204,7 @@ package struct WhaleConnector: Connector {
     package func removals(
         from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
     ) throws -> ListFindings {
-        // A page may miss rows, so the list must be as long as its answer says.
+        // A page may miss rows, so the list must have as many entries as the answer's count.
         guard let count = list.version.flatMap({ Int($0) }), list.entries.count >= count else {
             return ListFindings(isPartial: true)
         }

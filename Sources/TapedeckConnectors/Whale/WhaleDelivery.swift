@@ -2,7 +2,7 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// The highest known ids when a request is sent; the object that the request creates gets a greater
+/// The highest ids known when a request is sent. The object that the request creates gets a higher
 /// id.
 struct WhaleBaseline: Hashable {
     /// The highest id of a comment or of a question.

@@ -5,9 +5,9 @@ internal import TapedeckVideo
 /// Searches a page of a list for the object that a delivery may have created.
 ///
 /// Rows are sorted newest first and ids increase, so an object created after the baseline has a
-/// greater id and comes before the known rows. The search ends at a page whose rows were all known
-/// when the baseline was recorded. If several equal rows have not been claimed by other intents,
-/// the row with the lowest id matches, so that two equal comments each find their own row.
+/// higher id and comes before the known rows. The search ends at a page whose rows were all known
+/// when the baseline was recorded. If several identical rows are not yet claimed by other intents,
+/// the row with the lowest id matches, so that two identical comments each find their own row.
 struct WhaleSearch {
     private let response: RemoteResponse
     private let intent: Intent

@@ -22,7 +22,7 @@ struct HTMLElement {
 /// The elements of a page, parsed by libxml2 as a browser would parse them: parsing never fails,
 /// whatever the bytes.
 ///
-/// Nothing that the page references is loaded. The page is walked without recursion, so deep
+/// No resources that the page references are loaded. The tree is walked without recursion, so deep
 /// nesting cannot overflow the stack.
 enum HTMLElements {
     /// Calls `body` for each element with one of the given names, in document order.

@@ -9,8 +9,8 @@ public import TapedeckVideo
 /// let submit = try SubmitVideo(page.video.text, title: page.title, thumbnail: page.thumbnail)
 /// ```
 ///
-/// Reading is pure. The markup has changed over the years. In each row, the first element that the
-/// page contains is used:
+/// Parsing has no side effects. The markup has changed over the years, so each value is taken from
+/// the first of these elements that the page contains:
 ///
 /// | what | where |
 /// |---|---|

@@ -40,7 +40,7 @@ extension MixedActivityGenerator {
         try see(system, activity)
     }
 
-    /// Records the account, and at Shelby an address to which the user has sent a video and a roll
+    /// Records the account and, for Shelby, an address that the user has sent a video to, and a roll
     /// that the user follows.
     private mutating func see(_ system: String, _ activity: Activity) throws {
         let account = AccountObserved.with {

@@ -54,8 +54,8 @@ extension MixedActivityGenerator {
         }
     }
 
-    /// Records a published answer as the remote shows it, other users, and the next step of the
-    /// current recording.
+    /// Records sightings of a published answer and of other users, and the next step of the current
+    /// recording.
     mutating func answer(_ activity: Activity) throws {
         if activity.count > 0 {
             let seen = AnswerObserved.with {

@@ -4,7 +4,7 @@ import Tapedeck
 extension MixedActivityGenerator {
     /// The number of episodes per show.
     private static let episodesMax: UInt64 = 100
-    /// The number of days ahead for which episodes are scheduled.
+    /// The number of days in advance for which episodes are scheduled.
     private static let daysAhead = 6
 
     /// The state of the television schedule.
@@ -28,7 +28,7 @@ extension MixedActivityGenerator {
         try sight(episode, beside: activity)
         if random.oneIn(8) { try sight(cast(show, version), beside: activity) }
 
-        // Web channels have separate schedules, which this generator does not list.
+        // Web channels have separate schedules, which are not generated here.
         guard !isOnWeb else { return }
         television.days = television.days.filter { $0.key >= today }
         television.days[day, default: []].insert(episode.episode)

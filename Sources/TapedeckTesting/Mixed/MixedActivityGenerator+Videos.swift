@@ -82,7 +82,7 @@ extension MixedActivityGenerator {
         }
     }
 
-    /// Records either the video that a player is playing, or a viewing, or a change to the queue.
+    /// Records the video that a player is playing, a viewing, or a change to the queue.
     mutating func play(_ activity: Activity) throws {
         if random.oneIn(4) {
             let playing = NowPlayingChanged.with {
@@ -139,7 +139,7 @@ extension MixedActivityGenerator {
     }
 
     /// Records the download of a video marked to watch later, the removal of the download after its
-    /// video is unmarked, or a share; the recipient of an email is noted in the address book.
+    /// video is unmarked, or a share; the recipient of an email is added to the address book.
     mutating func keep(_ activity: Activity) throws {
         if random.oneIn(4) {
             if activity.count == 1 {

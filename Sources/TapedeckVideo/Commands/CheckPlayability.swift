@@ -3,8 +3,8 @@ public import TapedeckProjections
 
 /// Records the result of checking whether a video plays; see `PlayabilityCheck`.
 ///
-/// A result that is already known is recorded again only if the check was due, so that the next
-/// check is due later.
+/// A known result is recorded again only if the check was due; recording it postpones the next
+/// check.
 ///
 /// ```swift
 /// try await store.decide(VideoProjections.standard.playability, key: video.tag) { state in

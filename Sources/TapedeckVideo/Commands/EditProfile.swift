@@ -49,7 +49,7 @@ public struct EditProfile: Sendable {
 }
 
 extension ProfileField {
-    /// Removes the field from an edit, so that the edit does not change the field.
+    /// Removes the field from an edit, so that the edit leaves the field unchanged.
     fileprivate func remove(from edit: inout ProfileEdited) {
         switch self {
         case .username: edit.clearUsername()

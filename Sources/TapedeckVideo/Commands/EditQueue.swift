@@ -20,7 +20,7 @@ public struct EditQueue: Sendable {
         case append(VideoKey)
         /// Inserts a video at the front, or after another video, such as the video that is playing.
         ///
-        /// If the video is already in the queue, the video moves.
+        /// If the video is already in the queue, it is moved.
         case playNext(VideoKey, after: VideoKey?)
         /// Removes a video.
         case remove(VideoKey)

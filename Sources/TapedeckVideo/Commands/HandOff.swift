@@ -8,8 +8,8 @@ public import TapedeckProjections
 /// try await store.decide { try change.decide(VideoQueries($0)) }
 /// ```
 ///
-/// The viewing continues on the other device, so the viewing is counted only once. The devices
-/// learn of the change from the log.
+/// The viewing continues on the other device, so it is counted only once. The devices learn of the
+/// change from the log.
 public struct HandOff: Sendable {
     /// The device that is playing the video.
     public var source: String

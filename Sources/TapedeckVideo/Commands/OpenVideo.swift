@@ -15,7 +15,7 @@ public struct OpenVideo: Sendable {
     ///
     /// - Parameters:
     ///   - video: the video's key, or any of its URLs.
-    ///   - viewer: the viewer: an account, or a name that the device assigns to its guests.
+    ///   - viewer: an account, or a name that the device assigns to its guests.
     ///   - viewing: a unique name for this viewing; reuse the name only to retry this command.
     ///
     /// Throws `ModelError`: `.invalidVideo`, `.invalidPayload`, `.tooLarge`.

@@ -2,7 +2,8 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Records an answer in segments, merges them and submits the answer.
+/// Records one step of making an answer: adding or removing segments, merging them, or submitting
+/// the merged answer.
 ///
 /// ```swift
 /// let segment = try AnswerSegment("1", blob: blobs.add(contentsOf: file), seconds: 34.5)
@@ -50,12 +51,12 @@ public struct RecordAnswer: Sendable {
         /// The total length of the segments exceeds the limit by this many seconds.
         ///
         /// An answer must be shorter than `AnswerRecorded.secondsMax`, so the excess is 0 if the
-        /// segments last exactly this number of seconds.
+        /// segments last exactly that long.
         case tooLong(excessSeconds: Double)
         /// The question was asked of another user.
         case notAsked
         /// The question has been answered, or an answer has been submitted and no remote has
-        /// refused the answer.
+        /// refused it.
         case alreadyAnswered
         /// An answer from this recording has already been submitted; a new recording needs a new
         /// name.

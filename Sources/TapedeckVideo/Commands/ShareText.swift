@@ -1,7 +1,7 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// The text that an app proposes for a share, which the user may change.
+/// The text that an app proposes for a share; the user may change it.
 public struct ShareText: Hashable, Sendable, Encodable {
     /// The video's key.
     public var video: String
@@ -18,16 +18,17 @@ public struct ShareText: Hashable, Sendable, Encodable {
     public static let twitterCharactersMax = 140
     private static let ellipsis = "…"
 
-    /// Returns the maximum length of a text for a destination, in Unicode scalars; nil if there is
-    /// no limit.
+    /// Returns the maximum length of text shared to a destination, in Unicode scalars; nil if there
+    /// is no limit.
     public static func charactersMax(at destination: String) -> Int? {
         destination == "twitter" ? twitterCharactersMax : nil
     }
 
-    /// Proposes a text.
+    /// Creates the proposed text.
     ///
     /// The address is the remote's short link, if there is one, or else the address of the video's
-    /// page at its provider. If the text is too long for the destination, the title is cut, then the sharer is left out.
+    /// page at its provider. If the text is too long for the destination, the title is truncated,
+    /// and if that is not enough, the sharer is omitted.
     ///
     /// - Parameters:
     ///   - title: The video's title; nil if it is unknown.
@@ -51,8 +52,8 @@ public struct ShareText: Hashable, Sendable, Encodable {
         charactersMax = limit
     }
 
-    /// Returns the title and the rest of a text, with the title cut to fit a limit; nil if not
-    /// even one character of the title fits.
+    /// Returns the title followed by the rest of the text, with the title truncated to fit the
+    /// limit; nil if not even one character of the title fits.
     private static func fitting(_ title: String?, _ rest: String, _ limit: Int?) -> String? {
         let words = title?.split(whereSeparator: \.isWhitespace).joined(separator: " ") ?? ""
         func text(_ title: String) -> String { "\"\(title)\"\(rest)" }
@@ -66,8 +67,8 @@ public struct ShareText: Hashable, Sendable, Encodable {
         return nil
     }
 
-    /// Returns a text without the address of a video's page, for a remote that adds an address of
-    /// its own.
+    /// Returns the text without the address of the video's page, for a remote that adds its own
+    /// address.
     package static func withoutLink(_ text: String, to video: VideoKey) -> String {
         guard let link = video.pageURL else { return text }
         for form in [" on \(link)", " \(link)", link] {

@@ -25,8 +25,7 @@ public struct ShareVideo: Sendable {
     ///   - recipients: the addresses for `email`.
     ///
     /// Throws `ModelError`: `.invalidVideo`, and `.invalidPayload` for missing or unknown
-    /// destinations, for `email` without an address, for an invalid address, and for an empty
-    /// text.
+    /// destinations, for `email` without an address, for an invalid address, and for empty text.
     public init(
         _ video: String, to destinations: [String], text: String? = nil, recipients: [String] = []
     ) throws(ModelError) {
@@ -49,7 +48,7 @@ public struct ShareVideo: Sendable {
 
     /// A reason why nothing is recorded.
     public enum Refusal: CommandRefusal {
-        /// The video is on no list of the store.
+        /// The video is not on any of the store's lists.
         case unknownVideo
 
         /// The error message.

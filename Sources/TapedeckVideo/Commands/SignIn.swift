@@ -1,7 +1,7 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Records that the user is signed in to a system with one account and no other.
+/// Records that the user is signed in to a system with exactly one account.
 ///
 /// ```swift
 /// let signIn = try SignIn("ada@example.org", at: "birdtube")

@@ -1,7 +1,7 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Records that the user started to use the app, so that the user's system counts a visit.
+/// Records that the user has started using the app, so that the system counts a visit.
 ///
 /// ```swift
 /// try await store.decide { try StartVisit().decide(VideoQueries($0)) }

@@ -14,10 +14,10 @@ extension AccountObserved: Observation {
     /// Always nil, because no system assigns versions to its accounts.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// One millisecond, because the time of a sighting serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
-    /// Checks the names, the texts and the URL, and removes unknown fields.
+    /// Checks the names, the text fields and the URL, and removes unknown fields.
     ///
     /// An image URL with a user name or a password is refused with `.invalidPayload`, to keep
     /// secrets out of the log.

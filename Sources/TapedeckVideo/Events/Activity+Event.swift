@@ -145,7 +145,7 @@ extension VideoShared: VideoEvent {
     /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// Checks the video, the destinations, the texts and the addresses.
+    /// Checks the video, the destinations, the text fields and the addresses.
     public func normalized() throws(ModelError) -> VideoShared {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text

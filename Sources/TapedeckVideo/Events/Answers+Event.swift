@@ -52,7 +52,7 @@ extension UserObserved: Observation {
     /// counts.
     ///
     /// Most responses show a user without the counts. If sightings with and without counts had the
-    /// same entity, each kind would replace the other and would be recorded as new every time.
+    /// same entity, each would replace the other, and both would be recorded as new every time.
     public var entity: String { "whale/user/\(user)" + (isOfCounts ? "/counts" : "") }
 
     private var isOfCounts: Bool {
@@ -62,10 +62,10 @@ extension UserObserved: Observation {
     /// Always nil, because the remote does not version its users.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// One millisecond, because the time of a sighting serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
-    /// Checks the id, the texts and the URL.
+    /// Checks the id, the text fields and the URL.
     public func normalized() throws(ModelError) -> UserObserved {
         try FieldChecks.id(user, "user")
         for (value, field) in [
@@ -93,7 +93,7 @@ extension QuestionObserved: Observation {
     /// Always nil, because questions do not change.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// One millisecond, because the time of a sighting serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids and the text.
@@ -122,7 +122,7 @@ extension AnswerObserved: Observation {
     /// Always nil, because the remote does not version its answers.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// One millisecond, because the time of a sighting serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids and the URLs.
@@ -150,7 +150,7 @@ extension LikeObserved: Observation {
     /// Always nil, because likes do not change.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// One millisecond, because the time of a sighting serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids.
@@ -163,7 +163,7 @@ extension LikeObserved: Observation {
 }
 
 extension FieldChecks {
-    /// Checks that a text is not blank.
+    /// Checks that text is not blank.
     static func saying(_ value: String, _ field: String) throws(ModelError) {
         guard value.unicodeScalars.contains(where: { !$0.properties.isWhitespace }) else {
             throw invalid(field, "is missing or blank")

@@ -18,10 +18,10 @@ extension BroadcastReceived: Observation {
         return time.map { UInt64(max(0, $0)) }
     }
 
-    /// The unit is one millisecond, because versions are in milliseconds.
+    /// One millisecond, because versions are in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
-    /// Checks the ids, the texts and the times.
+    /// Checks the ids, the text fields and the times.
     public func normalized() throws(ModelError) -> BroadcastReceived {
         var copy = self
         try FieldChecks.id(broadcast, "broadcast")

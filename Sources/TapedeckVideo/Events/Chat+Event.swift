@@ -7,7 +7,7 @@ extension ChatMessagePosted: VideoEvent {
     /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// Checks that either a text or a file is set, but not both, and that a text is not blank.
+    /// Checks that either `text` or `file` is set, but not both, and that `text` is not blank.
     public func normalized() throws(ModelError) -> ChatMessagePosted {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text
@@ -37,10 +37,10 @@ extension ChatMessageObserved: Observation {
     /// Always nil, because the remote does not version its messages.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// One millisecond, because the time of a sighting serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
-    /// Checks the number, the time, the kind, the texts and the URLs.
+    /// Checks the number, the time, the kind, the text fields and the URLs.
     public func normalized() throws(ModelError) -> ChatMessageObserved {
         var copy = self
         try FieldChecks.id(message, "message")
@@ -63,7 +63,7 @@ extension ChatMessageObserved: Observation {
         return copy
     }
 
-    /// The id of this user's event that the remote published as this message; nil if there is none.
+    /// The id of the user's event that the remote published as this message; nil if there is none.
     var posted: EventID? {
         hasPostedAs ? EventID(postedAs) : hasTempID ? EventID(tempID) : nil
     }

@@ -13,10 +13,10 @@ extension CommentObserved: Observation, SubjectEvent {
     /// Always nil, because no remote assigns versions to its comments.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// One millisecond, because the time of a sighting serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
-    /// Checks the ids, the texts and the time.
+    /// Checks the ids, the text fields and the time.
     public func normalized() throws(ModelError) -> CommentObserved {
         var copy = self
         try FieldChecks.id(comment, "comment")

@@ -10,9 +10,9 @@ extension ContactNoted: VideoEvent {
     /// The tag of the address.
     public var tags: [Tag] { get throws { [try EmailAddress.tag(address)] } }
 
-    /// Checks the address and the name, and removes needless white space from the name.
+    /// Checks the address and the name, and removes superfluous whitespace from the name.
     ///
-    /// A removal keeps no name.
+    /// An event that removes an address has no name.
     public func normalized() throws(ModelError) -> ContactNoted {
         var copy = self
         try FieldChecks.email(address, "address")
@@ -38,7 +38,7 @@ extension ContactObserved: Observation {
     /// Always nil, because systems do not keep versions of the addresses they remember.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// One millisecond, because the time of a sighting serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the address and the system.
@@ -50,12 +50,12 @@ extension ContactObserved: Observation {
     }
 }
 
-/// The identity of email addresses.
+/// Determines whether two email addresses are the same.
 ///
-/// Addresses that differ only in case are the same address. The standard says so only about the
-/// part after the "@", but mail servers ignore the case of the other part too.
+/// Addresses that differ only in case are the same address. The standard guarantees this only for
+/// the part after the "@", but mail servers ignore case in the other part too.
 enum EmailAddress {
-    /// Returns the form of an address that is the same for all its spellings.
+    /// Returns the canonical form of an address, which is the same for all its spellings.
     static func name(of address: String) -> String { address.lowercased() }
 
     /// Returns `contact/<address>`.

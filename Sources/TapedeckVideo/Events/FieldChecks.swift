@@ -19,7 +19,7 @@ package enum FieldChecks {
         guard value > 0 else { throw invalid(field, "is missing or not above 0") }
     }
 
-    /// Checks the size of a text.
+    /// Checks the size of a text field.
     package static func text(_ value: String, _ field: String) throws(ModelError) {
         try size(value, field, FieldLimits.textBytesMax)
     }
@@ -50,7 +50,7 @@ package enum FieldChecks {
         return !host.isEmpty && !host.contains(where: \.isWhitespace)
     }
 
-    /// Checks an email address: one "@" with text on both sides, and no white space, comma or
+    /// Checks an email address: one "@" with text on both sides, and no whitespace, comma or
     /// semicolon.
     package static func email(_ value: String, _ field: String) throws(ModelError) {
         guard !value.isEmpty else { throw invalid(field, "is missing or empty") }

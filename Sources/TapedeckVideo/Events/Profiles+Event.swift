@@ -7,7 +7,7 @@ extension ProfileEdited: VideoEvent {
     /// The tag of the user.
     public var tags: [Tag] { get throws { [try Tag("user", user)] } }
 
-    /// Checks the id, the texts and the URL, and that at least one field changes.
+    /// Checks the id, the text fields and the URL, and that at least one field changes.
     public func normalized() throws(ModelError) -> ProfileEdited {
         try FieldChecks.id(user, "user")
         for (value, field) in [
@@ -70,7 +70,7 @@ extension FollowObserved: Observation {
     /// Always nil, because the remote does not assign versions to follow relationships.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// One millisecond, because the time of a sighting serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, and that `isOn` is set.

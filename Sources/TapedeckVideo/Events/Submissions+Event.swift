@@ -7,7 +7,7 @@ extension VideoSubmitted: VideoEvent {
     /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video.isEmpty ? url : video).tag] } }
 
-    /// Checks the texts, and that the key or URL is that of a YouTube video.
+    /// Checks the text fields, and that the key or URL is that of a YouTube video.
     ///
     /// If the key is missing, it is derived from the URL. Throws `ModelError` with `.invalidVideo`
     /// for a video from another provider, and with `.invalidPayload` if the key and the URL name
@@ -41,16 +41,17 @@ extension SubmissionObserved: Observation {
     /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
-    /// The entity name, `birdtube/video/<key>`; the remote has each video only once.
+    /// The entity name, `birdtube/video/<key>`; the remote lists each video only once.
     public var entity: String { "birdtube/video/\((try? VideoKey(video).text) ?? video)" }
 
-    /// Always nil, because new views do not change the remote's change times.
+    /// Always nil, because the remote does not update its modification times when a video gets new
+    /// views.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// One millisecond, because the time of a sighting serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
-    /// Checks the video, the texts, the URLs and the time.
+    /// Checks the video, the text fields, the URLs and the time.
     public func normalized() throws(ModelError) -> SubmissionObserved {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text

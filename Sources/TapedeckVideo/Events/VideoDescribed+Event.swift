@@ -13,10 +13,10 @@ extension VideoDescribed: Observation {
     /// Always nil, because remotes do not version their descriptions.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// One millisecond, because the time of a sighting serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
-    /// Checks the video, the texts, the URL and the duration.
+    /// Checks the video, the text fields, the URL and the duration.
     public func normalized() throws(ModelError) -> VideoDescribed {
         var copy = self
         copy.video = try FieldChecks.video(video, "video").text

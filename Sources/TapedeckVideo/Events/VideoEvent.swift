@@ -1,12 +1,12 @@
 public import SwiftProtobuf
 public import TapedeckModel
 
-/// An event of the video domain: a protobuf message that can check itself.
+/// An event of the video domain: a protobuf message that can validate itself.
 ///
 /// `payload()` always checks and normalizes the message, so a fold never encounters an empty id, an
-/// infinite position or a video given by its URL.
+/// infinite position or a video identified by its URL.
 public protocol VideoEvent: Event, SwiftProtobuf.Message {
-    /// Returns the checked message, in which each video is given by its key.
+    /// Returns the validated message, in which each video is identified by its key.
     ///
     /// Throws `ModelError` with `.invalidPayload`, `.invalidVideo` or `.tooLarge`. The error
     /// message contains the JSON name of the field.

@@ -1,5 +1,4 @@
-/// A limit on the total size of a device's downloads; the limit determines which downloads to
-/// remove.
+/// A limit on the total size of a device's downloads, used to determine which downloads to remove.
 ///
 /// The current video is never removed. Watched videos are removed before unwatched videos; within
 /// each group, the oldest downloads are removed first. No more videos are removed than necessary.
@@ -30,8 +29,8 @@ public struct DownloadBudget: Hashable, Sendable {
         }
     }
 
-    /// Returns the videos to remove from the disk, in this order, to make room for a new download
-    /// of `newBytes`.
+    /// Returns the videos to remove from the disk, in order, to make room for a new download of
+    /// `newBytes`.
     ///
     /// If the current video alone exceeds the budget, all other videos are removed. The cost is
     /// that of sorting the downloads.

@@ -37,7 +37,7 @@ package enum LatestCompaction {
                 newest[subject] = index
                 continue
             }
-            // If two events have the same time, the event with the later sequence is newer.
+            // If two events have the same time, the event with the higher sequence number is newer.
             let isNewer = candidates[before].event.stamp <= event.stamp
             superseded[isNewer ? before : index] = true
             if isNewer { newest[subject] = index }

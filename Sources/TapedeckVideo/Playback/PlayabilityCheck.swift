@@ -1,4 +1,4 @@
-/// The way to find out whether a video can be played: from its key, or by asking its provider.
+/// How to find out whether a video can be played: from its key alone, or by asking its provider.
 ///
 /// ```swift
 /// for video in try queries.checksDue(at: now, limit: 10) {
@@ -20,13 +20,13 @@
 /// findings. The caller makes the requests. If there is no answer, the finding is `.failed`, with a
 /// reason such as `unreachable` or `timeout`.
 ///
-/// A provider is asked with oEmbed (https://oembed.com), which needs no account and answers only
-/// for videos that other sites may show. The 2012 app asked YouTube's GData API, which no longer
+/// Providers are asked through oEmbed (https://oembed.com), which needs no account and answers only
+/// for videos that other sites may embed. The 2012 app asked YouTube's GData API, which no longer
 /// exists.
 public enum PlayabilityCheck: Hashable, Sendable {
     /// `ProviderRule.standard` determines the finding; no request is needed.
     case finding(PlayabilityFinding)
-    /// The provider knows: request this URL with GET, and pass the answer to
+    /// The provider has to be asked: request this URL with GET, and pass the answer to
     /// `finding(status:body:)`.
     case ask(url: String)
 
@@ -56,16 +56,15 @@ public enum PlayabilityCheck: Hashable, Sendable {
     /// The age at which the finding of a provider is checked again, in milliseconds.
     ///
     /// The 2012 app never repeated a check, so a deleted video stayed playable. YouTube requires
-    /// that data about a video is refreshed or deleted after 30 days
+    /// that data about a video be refreshed or deleted after 30 days
     /// (https://developers.google.com/youtube/terms/developer-policies, III.E.4). A finding that
-    /// needs no request never ages.
+    /// needed no request never expires.
     public static let findingMilliseconds: Int64 = 30 * 86_400_000
 
     /// The maximum size of an answer in bytes; a larger one is not an oEmbed answer.
     public static let answerBytesMax = 1 << 20
 
-    /// Returns the finding for a provider's answer; the answer does not matter if no request was
-    /// needed.
+    /// Returns the finding for a provider's answer; the answer is ignored if no request was needed.
     ///
     /// | answer | finding | source |
     /// |---|---|---|

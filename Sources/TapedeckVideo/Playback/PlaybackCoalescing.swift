@@ -1,9 +1,9 @@
 internal import Foundation
 public import TapedeckModel
 
-/// A filter that drops the redundant reports of a player.
+/// A filter that drops a player's redundant reports.
 ///
-/// Players report every second, and most reports are superseded by the next report.
+/// Players report every second, and most reports are superseded by the next one.
 ///
 /// ```swift
 /// var coalescing = PlaybackCoalescing()
@@ -12,9 +12,9 @@ public import TapedeckModel
 /// try await store.append(reports.map(\.event))
 /// ```
 ///
-/// The filter changes no list: playback positions, finished videos, the 75 % rule, plays, and the
-/// watched time and completions of each quarter-hour stay the same. The following reports are
-/// therefore kept:
+/// The filter does not affect any list: playback positions, finished videos, the 75 % rule, plays,
+/// and the watched time and completions of each quarter-hour stay the same. The following reports
+/// are therefore kept:
 ///
 /// - the first report of a viewing, and its last report before another viewing;
 /// - the first report at 75 %, the first report beyond 75 %, and the first report at the end, each
@@ -22,7 +22,7 @@ public import TapedeckModel
 /// - the reports on both sides of a jump or a change in the duration;
 /// - the last report of a quarter-hour in which the viewing progressed;
 /// - a report made at least `holdSecondsMax` seconds after the last kept report, so that other
-///   devices and queries see that playback continues.
+///   devices and queries can see that playback continues.
 ///
 /// At most one report is held back. The held report is available in `held`, so that the caller can
 /// save it. Use one filter per player, because a report of another viewing ends the previous
@@ -53,10 +53,10 @@ public struct PlaybackCoalescing: Sendable {
     private let holdMillisecondsMax: UInt64
     /// The last report that was kept; nil if no report has been kept yet.
     private var kept: Report?
-    /// The marks that the viewing has passed.
+    /// The thresholds that the viewing has passed.
     private var reached = Reached()
 
-    /// Creates a filter that has no reports yet.
+    /// Creates a filter that has received no reports yet.
     ///
     /// - Parameter holdSecondsMax: the number of seconds since the last kept report after which the
     ///   next report is always kept; 0 keeps all reports.

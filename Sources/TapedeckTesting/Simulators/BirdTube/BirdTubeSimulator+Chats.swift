@@ -31,7 +31,7 @@ extension BirdTubeSimulator {
             request, required: ["session", "channel_url", "temp_id"], allowed: ["text", "file"])
         let channel = try fields.text("channel_url")
         guard fields.has("text") != fields.has("file") else {
-            throw OutsideTables("a message must have either a text or a file")
+            throw OutsideTables("a message must have either text or a file")
         }
         var file: BirdTubeWorld.File?
         if fields.has("file") {

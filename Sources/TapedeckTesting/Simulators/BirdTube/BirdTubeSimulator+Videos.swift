@@ -40,7 +40,7 @@ extension BirdTubeSimulator {
         return Self.success()
     }
 
-    /// Counts a view on every call; for an unknown video the response is the same, but no view is
+    /// Counts one view per call. For an unknown video, the response is the same but nothing is
     /// counted.
     mutating func view(
         _ request: SimulatedRequest, _ now: Int64

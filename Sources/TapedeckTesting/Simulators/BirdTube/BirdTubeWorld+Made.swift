@@ -32,7 +32,7 @@ extension BirdTubeWorld {
         }
     }
 
-    /// Adds `count` messages to a chat, of which `crowd` have the same time as the first message.
+    /// Adds `count` messages to a chat; `crowd` of them have the same time as the first message.
     private mutating func talk(
         _ count: Int, crowd: Int = 0, in channel: String, at start: Int64,
         _ random: inout SeededGenerator
@@ -44,7 +44,7 @@ extension BirdTubeWorld {
         }
     }
 
-    /// Adds a random message: a text or a file, sometimes by a guest.
+    /// Adds a random message with either text or a file, sometimes from a guest.
     mutating func remark(
         in channel: String, by user: User, at time: Int64, _ random: inout SeededGenerator
     ) {

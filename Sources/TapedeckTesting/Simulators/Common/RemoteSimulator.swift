@@ -1,8 +1,8 @@
 /// An in-memory simulation of a remote system, which turns requests into responses.
 ///
-/// A simulator is a value type. A simulator reads no clock, opens no socket and uses no randomness
-/// beyond its seed, so the same requests at the same times get the same responses. A copy of a
-/// simulator changes independently of the original.
+/// A simulator is a value type. It reads no clock, opens no socket and uses no randomness beyond
+/// its seed, so the same requests at the same times get the same responses. A copy of a simulator
+/// changes independently of the original.
 ///
 /// ```swift
 /// var whale = WhaleSimulator(seed: 1, at: 1_700_000_000_000)
@@ -21,7 +21,7 @@ public protocol RemoteSimulator: Sendable {
     var adversary: SimulatorAdversary { get set }
     /// Handles a request that arrives at `now`, in milliseconds since 1970.
     mutating func respond(to request: SimulatedRequest, at now: Int64) -> SimulatedAnswer
-    /// Processes changes that need no request, such as finished uploads and actions of other users.
+    /// Applies changes that need no request, such as finished uploads and actions of other users.
     ///
     /// `respond` first advances the simulator in the same way. Checkers call this method before
     /// they read the ledger at the end.

@@ -3,7 +3,7 @@ internal import Foundation
 
 /// Signatures of OAuth 1.0a with HMAC-SHA1 (RFC 5849, section 3).
 ///
-/// The connectors have their own code, so that a mistake in either is noticed.
+/// The connectors have their own implementation, so that a mistake in either one is detected.
 enum SimulatedOAuth {
     /// Returns the parameters of a header such as `Authorization: OAuth a="1", b="2"`.
     static func parameters(of request: SimulatedRequest) -> [String: String] {
@@ -22,7 +22,7 @@ enum SimulatedOAuth {
         return found
     }
 
-    /// Returns the signature of a request, whose header has the other parameters.
+    /// Returns the signature of a request whose header contains the other OAuth parameters.
     static func signature(
         of request: SimulatedRequest, consumerSecret: String, tokenSecret: String
     ) -> String {
@@ -55,7 +55,8 @@ extension SimulatedRequest {
     /// - Parameters:
     ///   - token: The token and its secret; nil to request a token.
     ///   - now: The time of the request, in milliseconds since 1970.
-    ///   - nonce: A string that no other request with the same token and the same second has.
+    ///   - nonce: A string that is unique among the requests with the same token in the same
+    ///     second.
     ///   - more: Further parameters, such as `oauth_verifier`; they replace the usual ones.
     package func signed(
         _ token: (text: String, secret: String)?, at now: Int64, nonce: String,

@@ -1,7 +1,7 @@
 /// The faults that a simulator injects; none by default.
 ///
 /// Rates are probabilities from 0 to 1. All faults are determined by the simulator's seed. Actions
-/// of other users are determined by the seed and the time alone, regardless of the requests.
+/// of other users depend only on the seed and the time, not on the requests.
 public struct SimulatorAdversary: Codable, Hashable, Sendable {
     /// The rate of connections closed before the request takes effect.
     public var cutBeforeRate = 0.0

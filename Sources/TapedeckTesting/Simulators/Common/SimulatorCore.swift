@@ -13,8 +13,8 @@ struct SimulatorCore: Sendable {
     private var quota = (window: Int64.min, used: 0)
     private var nextDeed: Int64?
 
-    /// The maximum number of actions by other users per time step; a step with more actions skips
-    /// the actions above the limit.
+    /// The maximum number of actions by other users per time step; further actions in the step are
+    /// skipped.
     private static let deedsMax = 10_000
 
     init(seed: UInt64, adversary: SimulatorAdversary) {
@@ -84,12 +84,13 @@ struct SimulatorCore: Sendable {
         return answerBroken ? .answerBroken : .fair
     }
 
-    /// The response of a failing server; the response is HTML because the web server sends it.
+    /// The response of a failing server. It is HTML because the web server sends it, not the API.
     static let brokenAnswer = SimulatedResponse(
         status: 500, headers: [SimulatedField("Content-Type", "text/html")],
         body: Array("<html><body><h1>Internal Server Error</h1></body></html>".utf8))
 
-    /// Returns the seconds until the next quota window, or nil if the current quota is not used up.
+    /// Returns the number of seconds until the next quota window, or nil if the current quota is
+    /// not used up.
     private mutating func waitForQuota(at now: Int64) -> Int64? {
         guard let most = adversary.quotaMax else { return nil }
         let window = now / max(1, adversary.quotaMilliseconds)

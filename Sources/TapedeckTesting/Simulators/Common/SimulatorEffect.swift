@@ -59,7 +59,7 @@ public struct SimulatorEffect: Codable, Hashable, Sendable, CustomStringConverti
     public var entity: String
     /// The id of the user who made the write; empty if there is none.
     public var account: String
-    /// The user's text, or the new value.
+    /// The text that the user wrote, or the new value.
     public var text: String
     /// Further details for comparison.
     public var detail: String

@@ -5,7 +5,7 @@ internal import Synchronization
 final class SimulatorHost: Sendable {
     private struct State {
         var simulator: any RemoteSimulator
-        /// The time by which the simulator is ahead of the clock, in milliseconds.
+        /// How far the simulator is ahead of the clock, in milliseconds.
         var aheadMilliseconds: Int64 = 0
     }
 
@@ -29,7 +29,8 @@ final class SimulatorHost: Sendable {
 
     var simulator: any RemoteSimulator { state.withLock { $0.simulator } }
 
-    /// Returns the answer to a request; a response has a `Date` by the simulator's clock.
+    /// Returns the answer to a request; the `Date` header of a response comes from the simulator's
+    /// clock.
     func respond(to request: SimulatedRequest) -> SimulatedAnswer {
         state.withLock { state in
             let time = clock()
@@ -83,7 +84,7 @@ final class SimulatorHost: Sendable {
         }
     }
 
-    /// The maximum step, which is a hundred years; larger steps could overflow.
+    /// The maximum step, a hundred years; larger steps could overflow.
     private static let stepMax = 36_500 * SimulatedTime.dayMilliseconds
 
     private static func list(_ rows: some Encodable) -> SimulatedResponse {

@@ -11,12 +11,11 @@ internal import TapedeckModel
 ///
 /// 1. A request is written to the journal before it is handled. If the write fails, the request is
 ///    not handled.
-/// 2. If the last line is incomplete, the process died while it wrote the line. The request was not
+/// 2. If the last line is incomplete, the process died while writing it. The request was not
 ///    handled, so the line is removed.
 /// 3. Only one process at a time can open a journal.
 ///
-/// Writes are not synced to disk. The writes survive the end of the process, but not a power
-/// failure.
+/// Writes are not synced to disk, so they survive the end of the process but not a power failure.
 package final class SimulatorJournal: Sendable {
     /// The initial parameters of a simulator.
     package struct Beginning: Codable, Hashable, Sendable {

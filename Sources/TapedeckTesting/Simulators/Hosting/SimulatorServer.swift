@@ -17,8 +17,8 @@ internal import TapedeckModel
 /// ```
 ///
 /// If the simulator cuts a connection, the client gets no response. The `Date` of each response is
-/// the simulator's time. Checkers can use these requests
-/// below `/_simulator`, a path that no simulated system uses:
+/// the simulator's time. Checkers can send these requests to paths below `/_simulator`, which no
+/// simulated system uses:
 ///
 /// | request | response |
 /// |---|---|
@@ -73,13 +73,13 @@ public final class SimulatorServer: Service {
         case ended
     }
 
-    /// Creates a server; the server listens when it is run.
+    /// Creates a server, which starts listening when it is run.
     public convenience init(_ simulator: any RemoteSimulator, configuration: Configuration) {
         self.init(simulator, journal: nil, configuration: configuration)
     }
 
-    /// Creates a server for a new simulator; the server replays the journal first, and then appends
-    /// requests to it.
+    /// Creates a server for a new simulator. The server replays the journal first, and then appends
+    /// each request to it.
     package init(
         _ simulator: any RemoteSimulator, journal: SimulatorJournal?, configuration: Configuration
     ) {
@@ -128,7 +128,7 @@ public final class SimulatorServer: Service {
         get throws {
             let configuration = configuration
             let responder = SimulatorResponder(host: host)
-            // An `Application` would replace the simulator's `Date`.
+            // Hummingbird's `Application` would replace the simulator's `Date` header.
             return try HTTPServerBuilder.http1().buildServer(
                 configuration: ServerConfiguration(
                     address: .hostname("127.0.0.1", port: configuration.port)),

@@ -2,13 +2,13 @@ internal import Tapedeck
 
 /// The TVmaze system: broadcast schedules of shows, and their casts.
 ///
-/// The system has no log-ins and no writes. The simulator reproduces these quirks of the real
+/// The system has no logins and no writes. The simulator reproduces these quirks of the real
 /// system:
 ///
-/// - The schedule of networks lists an episode on the day on which it begins in the channel's time
-///   zone, although an episode at night belongs to the previous day.
-/// - The schedule of web channels lists an episode on the day to which it belongs, and embeds the
-///   show in a different place.
+/// - The network schedule lists an episode on the day when it begins in the channel's time zone,
+///   although a late-night episode belongs to the previous day.
+/// - The web schedule lists an episode on the day that it belongs to, and embeds the show in a
+///   different place.
 /// - An episode without a time of day begins at noon.
 /// - A cancelled episode is not reported; it is simply missing.
 /// - A show's weight changes without a new version.
@@ -54,7 +54,7 @@ public struct TVmazeSimulator: RemoteSimulator, SimulatorEngine {
         take(request, at: now)
     }
 
-    /// Performs the schedule changes that occur until `now`.
+    /// Applies the schedule changes that occur until `now`.
     public mutating func advance(to now: Int64) { pass(until: now) }
 
     /// Does nothing, because TVmaze has no tokens.
@@ -92,7 +92,7 @@ public struct TVmazeSimulator: RemoteSimulator, SimulatorEngine {
     ) throws(OutsideTables) -> SimulatedResponse {
         let parameters = try SimulatedParameters(
             request, in: .query, allowed: ["country", "date"])
-        // The schedule of web channels covers all countries unless a country is given.
+        // The web schedule covers all countries unless a country is given.
         let country = parameters["country"] ?? (isWeb ? nil : "US")
         let today = CalendarDay(milliseconds: now, offsetSeconds: 0)
         guard let day = parameters["date"].map({ CalendarDay($0) }) ?? today else {

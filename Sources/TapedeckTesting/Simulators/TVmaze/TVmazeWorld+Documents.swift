@@ -1,4 +1,4 @@
-/// The format of TVmaze's responses, with many nulls, links, HTML texts, and a changing weight.
+/// The format of TVmaze's responses, with many nulls, links, HTML strings, and a changing weight.
 extension TVmazeWorld {
     private static let site = "https://www.tvmaze.example"
     private static let api = "https://api.tvmaze.example"
@@ -44,8 +44,7 @@ extension TVmazeWorld {
         ]
     }
 
-    /// Returns an episode with its show; the show is under `_embedded` if the show is on a web
-    /// channel.
+    /// Returns an episode with its show, which is under `_embedded` if it is on a web channel.
     func listed(_ episode: Episode, weight: Int) -> SimulatedJSON {
         let document = document(episode)
         guard let show = shows[episode.show] else { return document }

@@ -155,8 +155,8 @@ public struct TVmazeWorld: Hashable, Sendable {
 
     /// Returns the episodes of a day, ordered by start time, then by number.
     ///
-    /// For networks, the result contains the episodes that begin on the day in the network's time
-    /// zone. For web channels, the result contains the episodes that belong to the day.
+    /// For networks, these are the episodes that begin on that day in the network's time zone. For
+    /// web channels, these are the episodes that belong to that day.
     ///
     /// - Parameter country: The country's code; nil for all countries.
     func schedule(of day: String, country: String?, isWeb: Bool) -> [Episode] {
@@ -186,8 +186,8 @@ public struct TVmazeWorld: Hashable, Sendable {
         func utc(_ guess: Int64) -> Int64 {
             local - Int64(zones.offsetSeconds(zone, milliseconds: guess)) * 1_000
         }
-        // The first pass uses the offset at the local time taken as UTC; the second pass uses the
-        // offset at the actual time.
+        // The first pass uses the offset that applies at the local time interpreted as UTC; the
+        // second pass uses the offset that applies at the resulting time.
         return utc(utc(local))
     }
 }

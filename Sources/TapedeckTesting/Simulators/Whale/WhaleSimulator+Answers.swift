@@ -81,7 +81,7 @@ extension WhaleSimulator {
         return page(of: rows, parameters, date: \.insertedAt, id: \.id) { world.document($0) }
     }
 
-    /// Inserts a like on every call, and then fails with 500, as the real system does.
+    /// Inserts a like on every call and then returns a 500, as the real system does.
     mutating func like(
         _ answer: Int, _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {

@@ -2,7 +2,7 @@
 ///
 /// The simulator reproduces these quirks of the real system:
 ///
-/// - A log-in or a sign-up returns the token in the headers of the response.
+/// - Logging in or signing up returns the token in the response headers.
 /// - A 401 has an empty body.
 /// - Pages count from 0.
 /// - Lists are ordered by a hidden date without a tie-break, so pages may repeat or miss rows.
@@ -54,7 +54,7 @@ public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
     /// Ends every session.
     public mutating func expireTokens() { sessions.closeAll() }
 
-    /// Issues a token without a password, for tests that need no log-in.
+    /// Issues a token without a password, for tests that do not test logging in.
     public mutating func token(forUser id: Int, at now: Int64) -> String {
         sessions.open(user: id, at: now, life: core.adversary.tokenLifeMilliseconds).token
     }
@@ -89,8 +89,8 @@ public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
         case ("GET", ["questions", "#"]): return try question(id ?? 0, request, now)
         case ("POST", ["questions", "#", "answers"]): return try upload(id ?? 0, request, now)
         default:
-            // The API description lists these routes, but they were never implemented. In the
-            // clients, the calls to these routes are commented out.
+            // The API description lists these routes, but they were never implemented; the clients'
+            // calls to them are commented out.
             guard let last = route.last, WhaleSimulator.missingRoutes.contains(last) else {
                 throw .route
             }

@@ -17,7 +17,7 @@ extension WhaleSimulator {
     /// Reports success at once and processes the files later.
     ///
     /// If a file has the wrong type, or the question already has an answer, processing fails
-    /// without a report.
+    /// silently.
     mutating func upload(
         _ id: Int, _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {
@@ -45,7 +45,7 @@ extension WhaleSimulator {
         return .json(201, ["success": true])
     }
 
-    /// Completes the uploads due by `now`, in order of their completion.
+    /// Completes the uploads that are due by `now`, in the order in which they are due.
     mutating func settleUploads(until now: Int64) {
         let due = uploads.filter { $0.endsAt <= now }.sorted { $0.endsAt < $1.endsAt }
         uploads.removeAll { $0.endsAt <= now }

@@ -1,7 +1,7 @@
 /// The format of Whale's responses, with inconsistent names, no dates, and null instead of a count
 /// of 0.
 extension WhaleWorld {
-    /// Returns a count as a left join does: null instead of 0.
+    /// Returns a count the way a left join does: null instead of 0.
     private func joined(_ count: Int) -> SimulatedJSON { count == 0 ? .null : .count(count) }
 
     /// Returns a user without counts, as in questions and lists of users.
