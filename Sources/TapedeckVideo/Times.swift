@@ -33,7 +33,8 @@ package enum Timestamps {
     /// or not in the years 1 to 9999.
     ///
     /// A leap second counts as the following second, because Unix time has no leap seconds. Times
-    /// before 1970 are negative; they are accepted because television is older than that.
+    /// before 1970 are negative; they are accepted because some television episodes aired before
+    /// then.
     package static func milliseconds(_ text: String) -> Int64? {
         let bytes = Array(text.utf8)
         guard bytes.count >= 20, bytes.count <= 64,

@@ -75,11 +75,11 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
 
     /// Creates a key from a provider's name and the provider's id for the video.
     ///
-    /// Remotes list videos under ids that their providers cannot have given. Such a video has a key
-    /// too, but `isWellFormed` is false and it cannot be played. On YouTube, an id ends before `&`,
-    /// `?` or `#`; elsewhere, bytes that are not visible ASCII characters are percent-encoded.
-    /// Throws `ModelError` with `.invalidVideo` if the id is empty or too long, or the provider is
-    /// invalid.
+    /// Some remotes list videos under ids that their providers cannot have issued. Such a video
+    /// also has a key, but `isWellFormed` is false and the video cannot be played. On YouTube, an
+    /// id ends before `&`, `?` or `#`; elsewhere, bytes that are not visible ASCII characters are
+    /// percent-encoded. Throws `ModelError` with `.invalidVideo` if the id is empty or too long, or
+    /// the provider is invalid.
     public init(provider: String, id: String) throws(ModelError) {
         let provider = provider.lowercased()
         let id = VideoKey.encoded(
@@ -94,7 +94,7 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
         self.init(uncheckedProvider: provider, id: id)
     }
 
-    /// Whether the provider can have given the id: on YouTube, letters, digits, `_` and `-`; on
+    /// Whether the provider could have issued the id: on YouTube, letters, digits, `_` and `-`; on
     /// Vimeo, a number without leading zeros; elsewhere, anything.
     public var isWellFormed: Bool {
         switch provider {
@@ -107,8 +107,8 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
 
     private static func endsID(_ character: Character) -> Bool { "&?#".contains(character) }
 
-    /// Returns an id with every byte percent-encoded that is not a visible ASCII character; a
-    /// leading `//` is encoded too, because a key must not look like a URL.
+    /// Returns an id in which every byte that is not a visible ASCII character is percent-encoded.
+    /// A leading `//` is encoded as well, because a key must not look like a URL.
     private static func encoded(_ id: Substring) -> String {
         func isPlain(_ byte: UInt8) -> Bool { (0x21...0x7E).contains(byte) }
         if id.utf8.allSatisfy(isPlain), !id.hasPrefix("//") { return String(id) }
@@ -164,7 +164,7 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
     /// A hint about the accepted forms of a video.
     static let formHint = "give provider:id, such as youtube:dQw4w9WgXcQ, or the URL of one video"
 
-    /// Returns whether a byte is white space, which may surround a key.
+    /// Returns whether a byte is whitespace, which may surround a key.
     static func isSpace(_ byte: UInt8) -> Bool {
         byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0D
     }

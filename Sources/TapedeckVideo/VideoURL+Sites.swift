@@ -24,7 +24,7 @@ extension VideoURL {
                 return id
             }
         }
-        // The API of 2008 to 2015: /feeds/api/videos/ID.
+        // The 2008–2015 API: /feeds/api/videos/ID.
         if segments.first?.lowercased() == "feeds", let folder = segments.firstIndex(of: "videos"),
             folder + 1 < segments.count
         {

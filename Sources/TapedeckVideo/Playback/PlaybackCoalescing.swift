@@ -109,7 +109,7 @@ public struct PlaybackCoalescing: Sendable {
         return held
     }
 
-    /// The marks that a viewing has passed.
+    /// The thresholds that a viewing has passed.
     private struct Reached: Equatable {
         private var mark = WatchLater.Reach.before
         private var end = false

@@ -6,17 +6,17 @@ internal import TapedeckModel
 ///
 /// The events of an origin are examined in fixed blocks, so all devices find the same reports. In
 /// each block, the first and last reports of each viewing are kept. The reports of a viewing must
-/// come from one player; if their times are not in order, all reports of the viewing stay.
+/// come from one player. If their times are not in order, all of the viewing's reports are kept.
 ///
-/// As with `PlaybackCoalescing`, no list changes, with one exception: with
+/// As with `PlaybackCoalescing`, no list is affected, with one exception: with
 /// `WatchLaterRule.rule2012`, if a video is marked again after the viewing has passed 75 %, the
-/// video leaves the watch-later list only at the next report that stays.
+/// video leaves the watch-later list only at the next report that is kept.
 package enum PlaybackCompaction {
     /// A recorded report.
     package struct Recorded: Sendable {
         /// The report; nil if the event is not a report or cannot be read.
         package var report: PlaybackCoalescing.Report?
-        /// Whether the report must stay.
+        /// Whether the report must be kept.
         package var isFixed: Bool
 
         package init(_ report: PlaybackCoalescing.Report?, isFixed: Bool) {

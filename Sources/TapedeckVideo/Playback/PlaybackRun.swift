@@ -1,10 +1,11 @@
-/// Uninterrupted playback of a viewing; each skip begins another run, but a pause does not.
+/// A stretch of uninterrupted playback within a viewing. Each skip begins a new run, but a pause
+/// does not.
 ///
-/// This type reads no clock: the caller passes the time of a clock that cannot be set.
+/// This type reads no clock: the caller passes the time of a monotonic clock.
 package struct PlaybackRun: Sendable {
     /// The last report, with the time played in this run; nil before the first report.
     package private(set) var last: PlaybackCoalescing.Report?
-    /// The time of the last report on the steady clock.
+    /// The time of the last report on the monotonic clock.
     private var steadyMilliseconds: UInt64 = 0
     /// Whether the run begins at the last report because of `restart`.
     private var isRestarted = false
@@ -12,13 +13,13 @@ package struct PlaybackRun: Sendable {
     /// Creates a run without reports.
     package init() {}
 
-    /// Adds the player's next report, which begins another run if it belongs to another viewing or
+    /// Adds the player's next report, which begins a new run if it belongs to another viewing or
     /// follows a skip.
     ///
-    /// - Returns: The given report with its time played filled in; the last report of the run that
-    ///   it ended, or nil if it ended none; and the report at which the run began after `restart`,
-    ///   or nil. Without that report, the time played before `restart` would be subtracted from the
-    ///   time played since.
+    /// - Returns: Three reports: `report` with its time played filled in; `ended`, the last report
+    ///   of the run that it ended, or nil if it ended none; and `start`, the report at which the
+    ///   run began after `restart`, or nil. Record `start` as well: without it, the time played
+    ///   before `restart` would be subtracted from the time played since then.
     package mutating func add(
         _ report: PlaybackCoalescing.Report, steadyMilliseconds: UInt64
     ) -> (
@@ -45,7 +46,7 @@ package struct PlaybackRun: Sendable {
         return (next, ended, start)
     }
 
-    /// Begins another run at the last report.
+    /// Begins a new run at the last report.
     package mutating func restart() {
         isRestarted = isRestarted || last.map { $0.event.playedSeconds > 0 } ?? false
         last?.event.playedSeconds = 0
@@ -72,7 +73,7 @@ extension PlaybackCoalescing.Report {
         let start = max(0, event.positionSeconds - event.playedSeconds)
         return VideoWatched.with {
             ($0.video, $0.viewing) = (event.video, event.viewing)
-            // The sum of many positions is slightly inexact.
+            // The time played is a sum of many differences and therefore slightly inexact.
             $0.startSeconds = (start * 1_000).rounded() / 1_000
             $0.endSeconds = max($0.startSeconds, event.positionSeconds)
             if event.isEnd { $0.isComplete = true }

@@ -1,4 +1,4 @@
-/// A rule that determines from a video's provider and id alone whether the video can be played.
+/// A rule that determines whether a video can be played from its provider and id alone.
 ///
 /// The rules need no network. `PlayabilityCheck` uses the `standard` rule; the other rules are those
 /// of Shelby's two clients.
@@ -6,8 +6,8 @@ public enum ProviderRule: String, Sendable, CaseIterable {
     /// YouTube and Vimeo are asked, Dailymotion videos are playable, and other providers are
     /// unsupported.
     ///
-    /// Dailymotion answers only sites with a player of their own, so its videos are judged as by
-    /// the 2013 apps (https://developers.dailymotion.com/docs/embed-with-oembed: `player` is
+    /// Dailymotion's oEmbed answers only sites that have their own player, so its videos are judged
+    /// as in the 2013 apps (https://developers.dailymotion.com/docs/embed-with-oembed: `player` is
     /// mandatory).
     case standard
     /// The rule of the 2012 app: Vimeo videos are judged by the form of their ids, YouTube is

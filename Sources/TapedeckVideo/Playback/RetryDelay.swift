@@ -1,7 +1,6 @@
-/// The delay before a failed attempt is repeated; the delay doubles after each failure, up to a
-/// limit.
+/// The delay before a failed attempt is repeated. It doubles after each failure, up to a limit.
 ///
-/// The delay is not random: an account's devices share one log, and only one of them retries.
+/// The delay is not randomized: an account's devices share one log, and only one of them retries.
 public struct RetryDelay: Hashable, Sendable {
     /// The delay after the first failure, in seconds; it must be above 0.
     public var firstSeconds: Double

@@ -53,7 +53,7 @@ public struct AccountList: Projection {
             (change, isSignedIn) = (order, isIn)
         }
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 
         init(reading bytes: inout StateReader) throws(ModelError) {
@@ -62,7 +62,7 @@ public struct AccountList: Projection {
             isSignedIn = try bytes.bool()
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             sightings.encode(into: &bytes)
             bytes.add(change) { $0.add($1) }

@@ -13,7 +13,8 @@ public import TapedeckProjections
 /// | `u` user | the lowest id of the user's `v` items |
 /// | `k` like-id user | the user, for each `u` item |
 ///
-/// A later like by the same user therefore neither adds the user again nor moves the user.
+/// A later like by the same user therefore neither adds the user again nor changes the user's
+/// position.
 ///
 /// Table 0 contains the answers, latest upload first. Answers without a known upload time come
 /// last, highest number first. Table 1 contains the answers that remotes show, highest number
@@ -36,7 +37,7 @@ public struct AnswerList: Projection {
             IntentOutcome.eventType,
         ]
     }
-    /// Any order: an upload or sighting that arrives out of order requests a refold, likes are
+    /// Any order: an upload or sighting that arrives out of order requests a refold. Likes are
     /// independent of each other, and only the last toggle and the last outcome are used.
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
@@ -115,7 +116,7 @@ public struct AnswerList: Projection {
             return true
         }
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 
         init(reading bytes: inout StateReader) throws(ModelError) {
@@ -139,7 +140,7 @@ public struct AnswerList: Projection {
             }
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(uploadedAt)
             bytes.add(message: uploaded)
@@ -247,7 +248,7 @@ enum AnswerItems {
     static let shownLikes: [UInt8] = [UInt8(ascii: "v")]
     static let likers: [UInt8] = [UInt8(ascii: "u")]
 
-    /// Returns the like in a name with the prefix `shownLikes`.
+    /// Returns the like and the user in a name with the prefix `shownLikes`.
     static func like(ofName name: [UInt8]) -> (like: String, user: String)? {
         guard let end = name.firstIndex(of: 0) else { return nil }
         return (

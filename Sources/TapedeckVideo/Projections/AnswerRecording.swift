@@ -14,7 +14,7 @@ internal import TapedeckProjections
 /// ```
 ///
 /// A recording cannot be merged if its segments are too long in total. Commands never create such a
-/// recording, but several devices that record under the same name may create one together.
+/// recording, but several devices that record under the same name can create one together.
 struct AnswerRecording: Equatable {
     /// A segment of a recording.
     struct Segment: Equatable {

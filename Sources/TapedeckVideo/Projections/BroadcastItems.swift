@@ -20,7 +20,7 @@ enum BroadcastItems {
 
     static func name(_ place: BroadcastPlace) -> RowKey { name(byTime, place) }
 
-    /// Returns the name of the item of a broadcast that may have been removed.
+    /// Returns the name of the item of an existing or a removed broadcast.
     static func name(_ place: BroadcastPlace, isRemoved: Bool) -> RowKey {
         isRemoved ? RowKey(removed + place.id) : name(place)
     }
@@ -67,9 +67,9 @@ struct BroadcastPlace: Equatable, Comparable {
 
 /// The rule for choosing the broadcast that represents a video.
 public enum WinnerRule: String, Sendable {
-    /// The broadcast shared first, as in the app of 2012.
+    /// The broadcast shared first, as in the 2012 app.
     case oldest
-    /// The broadcast shared last, as in the app from 2013 on.
+    /// The broadcast shared last, as in the app since 2013.
     case newest
 
     /// Returns whether `challenger` replaces `holder` as the winner.

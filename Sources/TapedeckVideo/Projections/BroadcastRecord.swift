@@ -10,10 +10,10 @@ internal import TapedeckProjections
 /// 3. `fromNewest` contains the fields of the newest sighting. The values of all other fields come
 ///    from older sightings.
 ///
-/// A sighting older than the newest therefore never changes the fields in `fromNewest`, and it sets
-/// the fields that no sighting has contained yet. Every other field already has a value from
-/// another older sighting. If that value differs from the merged one, it is unknown which of the
-/// two older sightings is newer; `merge` then returns false, and the key is refolded.
+/// A sighting older than the newest one therefore never changes the fields in `fromNewest`, but
+/// sets the fields that no sighting has contained yet. All other fields already have a value from
+/// another older sighting. If the two values differ, it is unknown which of the two sightings is
+/// newer, so `merge` returns false and the key is refolded.
 struct BroadcastRecord: Equatable {
     /// The order of the newest sighting.
     private(set) var order: FoldOrder
@@ -89,13 +89,13 @@ struct BroadcastRecord: Equatable {
         return isDecided
     }
 
-    /// Whether the account's owner likes the broadcast, which the remote still has.
+    /// Whether the account's owner likes the broadcast and the remote still has it.
     var isLiked: Bool { !isRemoved && liked == true }
 
-    /// Whether the account's owner has watched the broadcast, which the remote still has.
+    /// Whether the account's owner has watched the broadcast and the remote still has it.
     var isWatched: Bool { !isRemoved && watched == true }
 
-    /// Whether the sharer's text is a comment of its own and the remote still has the broadcast.
+    /// Whether the sharer's text is a separate comment and the remote still has the broadcast.
     var isToldByMessage: Bool { !isRemoved && message != nil }
 
     /// The sharer's comment, or the title if there is no comment.

@@ -2,8 +2,8 @@ internal import TapedeckModel
 
 /// The fields of a `BroadcastReceived` payload, located but not copied.
 ///
-/// Several projections fold millions of `BroadcastReceived` payloads, and decoding the payloads
-/// completely would take most of the time.
+/// Several projections fold millions of `BroadcastReceived` payloads, and fully decoding them would
+/// take most of the time.
 struct BroadcastWire {
     /// The bytes of the broadcast's id; never empty.
     private(set) var broadcast: WireField

@@ -43,7 +43,7 @@ public struct ContactList: Projection {
         /// Creates the initial state.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 
         init(reading bytes: inout StateReader) throws(ModelError) {
@@ -53,7 +53,7 @@ public struct ContactList: Projection {
             removedAt = try bytes.optionalInt64()
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(address)
             bytes.add(name)
@@ -64,7 +64,7 @@ public struct ContactList: Projection {
 
     /// Folds an entry, a removal or a sighting.
     ///
-    /// Sightings come before the user's own events, which therefore replace them.
+    /// Sightings fold before the user's own events, which therefore override them.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         guard event.typeIndex == 0 else {
             key.state.address = try event.decode(ContactObserved.self).address

@@ -51,13 +51,13 @@ public struct Downloads: Projection {
         /// Creates the state of a device without downloads.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws {
             count = try bytes.uint64()
             self.bytes = try bytes.uint64()
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(count)
             bytes.add(self.bytes)

@@ -40,12 +40,12 @@ public struct EpisodeSchedule: Projection {
         /// Creates the initial state.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws {
             episode = try EpisodeScheduled(serializedBytes: bytes.bytes())
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) { bytes.add(episode.plainBytes) }
     }
 

@@ -38,7 +38,7 @@ public struct ExtractionCache: Projection {
         /// Creates the initial state.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 
         init(reading bytes: inout StateReader) throws(ModelError) {
@@ -50,7 +50,7 @@ public struct ExtractionCache: Projection {
             }
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(address) { $1.encode(into: &$0) }
             bytes.add(failure) { $1.encode(into: &$0) }

@@ -3,13 +3,14 @@ public import TapedeckProjections
 
 /// The followers of each user, or the users whom each user follows.
 ///
-/// The user's last toggle determines whether an edge exists, until the user drops the toggle, or
-/// until a remote confirms it and the edge is sighted again. After that, and for edges without a
-/// toggle, the newest sighting determines whether the edge exists.
+/// An *edge* connects a follower with a followed user. The user's last toggle determines whether an
+/// edge exists, until the user drops the toggle, or until a remote confirms it and the edge is
+/// sighted again. After that, and for edges without a toggle, the newest sighting determines
+/// whether the edge exists.
 ///
 /// Items: `e` user → `Edge`: the edge to that user; `f` user → user: an existing edge, sorted by
-/// the number of the user; and `i` event-id → the user whose edge a toggle changes. Outcomes are
-/// stored as described in `OutcomeItems`.
+/// the number in the user's id; and `i` event-id → the user whose edge a toggle changes. Outcomes
+/// are stored as described in `OutcomeItems`.
 public struct FollowList: Projection {
     /// Whether the key is the follower or the followed user of an edge.
     public enum Direction: Sendable {
@@ -45,8 +46,8 @@ public struct FollowList: Projection {
         sighting decides.
         """
     }
-    /// One table: the number of existing edges by key, so observers of this number are notified of
-    /// changes.
+    /// One table: the number of existing edges by key, so that observers of this number are
+    /// notified of changes.
     public var tables: [String] { ["counts"] }
     /// All known edges, and the existing edges.
     public var followedItems: [[UInt8]] { [Edge.prefix, Edge.listedPrefix] }
@@ -63,10 +64,10 @@ public struct FollowList: Projection {
             count = count &+ UInt64(bitPattern: Int64(difference))
         }
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws { count = try bytes.uint64() }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) { bytes.add(count) }
     }
 

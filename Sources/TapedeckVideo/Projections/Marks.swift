@@ -5,7 +5,7 @@ internal import TapedeckProjections
 enum Marks {
     static let toggle: [UInt8] = [UInt8(ascii: "m")]
     static let observed: [UInt8] = [UInt8(ascii: "p")]
-    /// The marks that a remote currently shows, even if a clear removed them here: `told` for marks
+    /// The marks that a remote currently shows, even if they were cleared here: `told` for marks
     /// set on the remote, `ownTold` for marks that this store delivered.
     static let told: [UInt8] = [UInt8(ascii: "t")]
     static let ownTold: [UInt8] = [UInt8(ascii: "x")]
@@ -67,7 +67,7 @@ enum Marks {
 
     /// Removes all marks before `order`, unless a later clear has already removed them.
     ///
-    /// - Parameter event: The event that removes the marks: a toggle off, or the report with which
+    /// - Parameter event: The event that removes the marks: a toggle-off, or the report with which
     ///   a viewing reached the crossing point.
     static func clear(
         before order: FoldOrder, by event: EventID, isCrossing: Bool,
@@ -87,7 +87,7 @@ enum Marks {
     /// Removes the marks of toggles that a remote confirmed and has since withdrawn.
     static func takeBack(_ key: inout KeyedState<WatchLater.State>) throws {
         guard key.firstItem(prefix: RowKey(DeliveredMark.prefix)) != nil else { return }
-        // There are few marks of toggles, and only the marks of confirmed toggles can be withdrawn.
+        // Few marks come from toggles, and only the marks of confirmed toggles can be withdrawn.
         var kept: [(name: [UInt8], value: [UInt8])] = []
         while let mark = key.firstItem(prefix: RowKey(toggle)) {
             key.removeItem(RowKey(mark.name))
@@ -131,8 +131,8 @@ enum Marks {
 ///
 /// In the order of the sightings, `fall` is the last sighting without a mark, `begin` is the first
 /// sighting with a mark after `fall`, and `end` is the last sighting with a mark. The order of
-/// arrival does not affect these three values, unless a sighting without a mark arrives late and is
-/// between `begin` and `end`; the run must then be recomputed.
+/// arrival does not affect these three values, unless a sighting without a mark arrives late and
+/// belongs between `begin` and `end`; the run must then be recomputed.
 struct ObservedRun: Equatable {
     private(set) var fall: FoldOrder?
     private(set) var begin: Beginning?

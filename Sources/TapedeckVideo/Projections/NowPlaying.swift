@@ -41,12 +41,12 @@ public struct NowPlaying: Projection {
         /// Creates the state before the first report.
         public init() {}
 
-        /// The time after which a playing device without reports is assumed to have stopped, in
-        /// seconds, if the duration of its video is unknown.
+        /// The number of seconds after its last report for which a device is assumed to keep
+        /// playing, if the duration of its video is unknown.
         private static let silenceSecondsMax = 4.0 * 3_600
 
-        /// Returns the position at a time in seconds, assuming that a playing device continues to
-        /// play until the end of its video.
+        /// Returns the position in seconds at a given time, assuming that a playing device keeps
+        /// playing until the end of its video.
         ///
         /// - Parameter duration: The video's duration in seconds; nil if it is unknown.
         func position(at now: UTCTime, duration: Double?) -> Double {
@@ -56,7 +56,7 @@ public struct NowPlaying: Projection {
             return min(estimate, max(end, positionSeconds))
         }
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 
         init(reading bytes: inout StateReader) throws(ModelError) {
@@ -68,7 +68,7 @@ public struct NowPlaying: Projection {
             isPlaying = try bytes.bool()
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(order)
             bytes.add(at)

@@ -193,7 +193,7 @@ struct ObservedComment {
         }
         self.id = payload.bytes(id)
         (self.order, self.isRemoved) = (order, isRemoved)
-        // A removal need not repeat the text.
+        // A sighting of a removed comment need not repeat the text.
         self.text = field(text) ?? Field(order: isRemoved ? .start : order, value: [])
         self.author = field(author)
         self.postedAs = field(postedAs)

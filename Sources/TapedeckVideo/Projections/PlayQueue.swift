@@ -66,14 +66,14 @@ public struct PlayQueue: Projection {
         /// Creates an empty queue.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws {
             head = try bytes.optionalString()
             tail = try bytes.optionalString()
             count = try bytes.uint64()
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(head)
             bytes.add(tail)

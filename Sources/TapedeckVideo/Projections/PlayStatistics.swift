@@ -3,12 +3,12 @@ public import TapedeckProjections
 
 /// The plays, watched time, completions and shares of each video, by quarter of an hour.
 ///
-/// - A **play** is a viewing. A viewing is counted when its first report arrives.
-/// - **Watched** time is the number of seconds of the video that a viewing played from one report to
-///   the next; see `Progress`. The watched time is added to the quarter of an hour that contains the
-///   later report. `VideoWatched` reports the same time again, so each quarter uses the larger of
-///   the two sums of watched time. A `VideoWatched` that names a viewing is not counted, because the
-///   viewing's reports contain it.
+/// - A **play** is a viewing, which is counted at its first report.
+/// - **Watched** time is the number of seconds of the video that a viewing played from one report
+///   to the next; see `Progress`. The watched time is added to the quarter of an hour that contains
+///   the later report. `VideoWatched` reports the same time again, so each quarter uses the larger
+///   of the two sums. A `VideoWatched` that names a viewing is not counted, because the viewing's
+///   reports contain it.
 /// - A **completion** is the first report in which a viewing has reached the end, as defined by
 ///   `Playback`, or a complete `VideoWatched`. Each quarter uses the larger of the two numbers of
 ///   completions.
@@ -202,11 +202,11 @@ public struct PlayStatistics: Projection {
 extension PlayStatistics {
     /// The progress of a viewing at the time of a report, in milliseconds.
     ///
-    /// Between two reports, the time watched is the time played, which players measure with a clock
-    /// that cannot be set. If a report lacks the time played, or belongs to another run, the time
-    /// watched is the distance that the viewing advanced. An advance that would need more than twice
-    /// the normal speed is a skip and is ignored. Between reports at the same time, which a stopped
-    /// clock produces, an advance of at most `PlaybackCoalescing.holdSecondsMax` counts.
+    /// Between two reports, the time watched is the time played, which players measure with a
+    /// monotonic clock. If a report lacks the time played, or belongs to another run, the time
+    /// watched is the distance by which the position advanced. An advance that would need more than
+    /// twice the normal speed is a skip and is ignored. Between reports at the same time, which a
+    /// stopped clock produces, an advance of at most `PlaybackCoalescing.holdSecondsMax` counts.
     struct Progress: Equatable {
         let at: Int64
         let position: Int64
@@ -240,7 +240,8 @@ extension PlayStatistics {
         /// Returns the time watched since the previous report of the viewing.
         func watched(since before: Progress) -> UInt64 {
             if let played, let earlier = before.played {
-                // In another run, at most the time played so far was watched.
+                // If this report belongs to a new run, at most the time played in that run was
+                // watched.
                 return UInt64(
                     played < earlier ? min(advance(since: before), played) : played - earlier)
             }

@@ -11,12 +11,12 @@ public import TapedeckProjections
 /// Each field is the newest value, or the earliest or latest of several times, so the order of
 /// arrival does not matter. Rows of tables 0, 2, 3 and 4 are sorted by the time at which the state
 /// begins, and rows of table 1 by the time at which it ends. The videos that are in a state at any
-/// given time are therefore a range of that state's table. Tables 3 and 4 merged by key are the
-/// checks to make: no video is in both, and unchecked videos come first, because their state begins
-/// at 0 unless a remote has reported them as unplayable.
+/// given time are therefore a range of that state's table. Tables 3 and 4, merged by key, contain
+/// the checks to make: no video is in both, and unchecked videos come first, because their state
+/// begins at 0 unless a remote has reported them as unplayable.
 ///
 /// Items: for each broadcast (`b` broadcast) and each entry of a remote's list (`l` list entry), a
-/// `Listing`. A video is listed while the remote has any of them.
+/// `Listing`. A video is listed while a remote has at least one of them.
 public struct Playability: Projection {
     /// Creates the projection.
     public init() {}
@@ -41,7 +41,7 @@ public struct Playability: Projection {
         """
         The last conclusive check is the verdict, and a failed check is kept only if it came \
         later; the first and the last time reported by remotes are kept. A video is listed while \
-        a remote has a broadcast or a list entry of it.
+        a remote has a broadcast or a list entry for it.
         """
     }
     /// Five tables: the videos by state, and the checked videos by the time of their next check.
@@ -97,10 +97,10 @@ public struct Playability: Projection {
         /// Returns the time at which to check the video next, in Unix milliseconds: 0 if the video
         /// has not been checked, and nil if it need not be checked.
         ///
-        /// A failed check is repeated after its delay. The finding of a provider is checked again
-        /// when it is old, while the video is listed; a finding that follows from the video's key
-        /// is final. While a remote's report is valid, the video is not checked, unless a check
-        /// has already found it unplayable.
+        /// A failed check is repeated after its delay. While the video is listed, a provider's
+        /// finding is checked again once it is old. A finding that follows from the video's key is
+        /// final. While a remote's report is valid, the video is not checked, unless a check has
+        /// already found it unplayable.
         func nextCheckAt(of video: VideoKey) -> Int64? {
             var at: Int64 = 0
             if let failure {
@@ -114,15 +114,15 @@ public struct Playability: Projection {
             return at == .max ? nil : at
         }
 
-        /// The state as stored in rows, which contains whether the video is listed but not how
-        /// often or when, so that further broadcasts of a checked video do not change rows.
+        /// The state as stored in rows. It contains whether the video is listed, but not how often
+        /// or when, so that further broadcasts of a checked video do not change any rows.
         fileprivate var shown: State {
             var shown = self
             (shown.listings, shown.listedAt) = (min(listings, 1), nil)
             return shown
         }
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 
         init(reading bytes: inout StateReader) throws(ModelError) {
@@ -138,7 +138,7 @@ public struct Playability: Projection {
             listedAt = try bytes.optionalInt64()
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(verdict) { $1.encode(into: &$0) }
             bytes.add(failure) { $1.encode(into: &$0) }
@@ -220,7 +220,7 @@ public struct Playability: Projection {
         }
     }
 
-    /// Adds a row to each table that lists the video now or at some other time.
+    /// Adds a row to each table in which the video appears now or at another time.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         var value = StateWriter()
         state.shown.encode(into: &value)

@@ -3,10 +3,10 @@ public import TapedeckProjections
 
 /// The positions at which playback of videos stopped, and the videos that were watched to the end.
 ///
-/// The position comes from the last report in canonical order, no matter which player sent the
-/// report. The position need not be the furthest one: rewinding a video moves its position back,
-/// and restarting a finished video puts it in progress again. A report finishes the video if its
-/// position is at most `endSeconds` before the end.
+/// The position comes from the last report in canonical order, no matter which player sent it. It
+/// need not be the furthest position: rewinding a video moves its position back, and restarting a
+/// finished video puts it in progress again. A report finishes the video if its position is at most
+/// `endSeconds` before the end.
 ///
 /// A `VideoWatched` that names a viewing changes no position, because the viewing's reports contain
 /// it.
@@ -66,7 +66,7 @@ public struct Playback: Projection {
         /// Creates the state of a video that has never been played.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 
         init(reading bytes: inout StateReader) throws(ModelError) {
@@ -85,7 +85,7 @@ public struct Playback: Projection {
             hasLastFinished = try bytes.bool()
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(last) { $1.encode(into: &$0) }
             bytes.add(duration) { writer, duration in
@@ -214,7 +214,7 @@ public struct Playback: Projection {
 
     /// Returns whether a position counts as the end; false if the duration is unknown.
     static func isEnd(_ position: Double, of duration: Double) -> Bool {
-        // A video that is at most as long as the credits finishes at its very end.
+        // A video that is no longer than the credits finishes only at its very end.
         duration > 0 && position >= (duration > endSeconds ? duration - endSeconds : duration)
     }
 

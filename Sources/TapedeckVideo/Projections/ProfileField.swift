@@ -36,7 +36,7 @@ enum ProfileField: String, CaseIterable {
         self == .about ? profile.about : shown(by: profile.user)
     }
 
-    /// Puts an edited value into a profile.
+    /// Sets the edited value in a profile.
     func set(_ value: String?, in profile: inout ShownProfile) {
         switch self {
         case .username: if let value { profile.user.username = value }

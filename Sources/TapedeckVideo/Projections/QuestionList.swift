@@ -114,7 +114,7 @@ public struct QuestionList: Projection {
             }
         }
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 
         init(reading bytes: inout StateReader) throws(ModelError) {
@@ -133,7 +133,7 @@ public struct QuestionList: Projection {
             }
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(message: question)
             bytes.add(answer)
@@ -160,8 +160,8 @@ public struct QuestionList: Projection {
                 key.state.answer = try event.decode(AnswerUploaded.self).normalized().answer
             }
         case 3:
-            // Do not normalize, because an older program accepted answers of exactly the maximum
-            // duration.
+            // Do not normalize, because older versions of this program accepted answers of exactly
+            // the maximum duration.
             let recorded = try event.decode(AnswerRecorded.self)
             key.state.recorded = RecordedAnswer(
                 event: event.id, at: Int64(event.stamp.milliseconds), recorded: recorded)

@@ -41,14 +41,14 @@ public struct ScheduleListings: Projection {
         /// Creates the initial state.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws(ModelError) {
             listedAt = try bytes.int64()
             episodes = try bytes.sortedIDs()
             gone = try bytes.sortedIDs()
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(listedAt)
             bytes.add(sortedIDs: episodes)

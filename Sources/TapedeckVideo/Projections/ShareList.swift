@@ -35,10 +35,10 @@ public struct ShareList: Projection {
         /// Creates the state of a video that has never been shared.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws { count = try bytes.uint64() }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) { bytes.add(count) }
     }
 

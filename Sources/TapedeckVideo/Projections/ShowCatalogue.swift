@@ -40,13 +40,13 @@ public struct ShowCatalogue: Projection {
         /// Creates the initial state.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws {
             show = try ShowObserved(serializedBytes: bytes.bytes())
             cast = try CastObserved(serializedBytes: bytes.bytes())
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             // Serialization fails only for missing required fields, which proto3 does not have.
             bytes.add((try? show.serializedBytes()) ?? [UInt8]())

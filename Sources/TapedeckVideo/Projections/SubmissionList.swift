@@ -48,7 +48,7 @@ public struct SubmissionList: Projection {
         /// Creates the initial state.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 
         init(reading bytes: inout StateReader) throws(ModelError) {
@@ -61,7 +61,7 @@ public struct SubmissionList: Projection {
             }
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             sightings.encode(into: &bytes)
             bytes.add(own) { $0.add($1.encoded) }

@@ -94,7 +94,7 @@ public struct UserList: Projection {
             }
         }
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws {
             profile = try bytes.message()
             changes = try bytes.array { (reader) throws(ModelError) in
@@ -111,7 +111,7 @@ public struct UserList: Projection {
             shown = try bytes.array { (reader) throws(ModelError) in try reader.string() }
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(message: profile)
             bytes.add(changes) {

@@ -66,7 +66,7 @@ public struct VideoChat: Projection {
         /// Creates the state of an empty chat.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws {
             shown = try bytes.uint64()
             blocked = try bytes.uint64()
@@ -74,7 +74,7 @@ public struct VideoChat: Projection {
             content = try bytes.uint64()
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(shown)
             bytes.add(blocked)

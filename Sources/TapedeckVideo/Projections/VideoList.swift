@@ -4,11 +4,12 @@ public import TapedeckProjections
 /// The shared videos: one row per video, combined from its broadcasts, with comments and likes.
 ///
 /// Items: `BroadcastItems`, comments as described in `CommentedState`, `k` intent → the time at
-/// which a remote confirmed the intent, and `d` → the merged descriptions of the video. Table 0 contains the videos that have a broadcast, latest
-/// share first. Tables 1 and 2 contain the videos that the user likes, by latest share and by
-/// latest like. Table 3 is the index of duplicates: the videos that have more than one broadcast,
-/// by key. Table 4 contains, by key, the videos that were neither shared nor liked but of which
-/// something else is known. The value of a row is the visible part of the state.
+/// which a remote confirmed the intent, and `d` → the merged descriptions of the video. Table 0
+/// contains the videos that have a broadcast, latest share first. Tables 1 and 2 contain the videos
+/// that the user likes, by latest share and by latest like. Table 3 is the index of duplicates: the
+/// videos that have more than one broadcast, by key. Table 4 contains, by key, the videos that were
+/// neither shared nor liked but are known for another reason. The value of a row is the visible
+/// part of the state.
 ///
 /// The user's last toggle determines whether a video is liked, until a remote confirms the toggle
 /// and then reports the likes of the video's broadcasts again. After that, or if there is no
@@ -50,10 +51,10 @@ public struct VideoList: Projection {
     public var ruleText: String? {
         """
         Every broadcast that the remote has not removed is counted once, with the content of its \
-        newest sightings; the \(winner.rawValue) one represents the video. A video without a \
-        title of its broadcast has the title in its newest description. The user's last toggle \
+        newest sightings; the \(winner.rawValue) one represents the video. If that broadcast has \
+        no title, the title comes from the video's newest description. The user's last toggle \
         determines whether the video is liked, until a remote that has confirmed the toggle \
-        reports otherwise. A video is watched if the user or a broadcast says so.
+        reports otherwise. A video is watched if the user or a broadcast reports it as watched.
         """
     }
     /// The broadcasts and comments of a video.
@@ -92,11 +93,12 @@ public struct VideoList: Projection {
         var toldByMessage: UInt64 = 0
         /// The user's last toggle.
         var ownLike: OwnLike?
-        /// The time of the last sighting that says whether a broadcast is liked, in Unix
+        /// The time of the last sighting that reports whether a broadcast is liked, in Unix
         /// milliseconds.
         var likesToldAt: Int64?
 
-        /// The title of the broadcast that represents the video, otherwise that of its description.
+        /// The title of the broadcast that represents the video or, if it has none, of the video's
+        /// description.
         var shownTitle: [UInt8]? { title.flatMap { $0.isEmpty ? nil : $0 } ?? about.title }
 
         /// The number of comments; the text of a broadcast is a comment.
@@ -105,7 +107,7 @@ public struct VideoList: Projection {
         /// Whether the user has watched the video.
         var isWatched: Bool { isWatchedHere || watched > 0 }
 
-        /// Whether something is known of the video besides broadcasts and likes.
+        /// Whether anything is known about the video besides broadcasts and likes.
         fileprivate var isKnown: Bool { isWatched || about != VideoAbout() }
 
         /// Whether the user likes the video.
@@ -133,7 +135,7 @@ public struct VideoList: Projection {
         /// Creates the state of a video that has not been shared.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 
         init(reading bytes: inout StateReader) throws(ModelError) {
@@ -160,7 +162,7 @@ public struct VideoList: Projection {
             likesToldAt = try bytes.optionalInt64()
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(broadcasts)
             bytes.add(posted)
@@ -374,8 +376,8 @@ public struct VideoList: Projection {
         state.sharerImage = record.sharerImage
     }
 
-    /// Recomputes the winner and the newest time after the creation time of a broadcast has
-    /// changed, or after a broadcast was removed or has returned.
+    /// Recomputes the winner and the newest time after a broadcast's creation time has changed, or
+    /// after a broadcast was removed or has reappeared.
     private func reconsider(_ key: inout KeyedState<State>) throws(ModelError) {
         let list = RowKey(BroadcastItems.byTime)
         guard let first = key.firstItem(prefix: list), let last = key.lastItem(prefix: list) else {

@@ -45,13 +45,13 @@ public struct VideoLists: Projection {
     public struct State: ProjectionState, Equatable {
         var lists: UInt64 = 0
 
-        /// Creates the state of a video that is on no list.
+        /// Creates the state of a video that is not on any list.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws { lists = try bytes.uint64() }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) { bytes.add(lists) }
     }
 

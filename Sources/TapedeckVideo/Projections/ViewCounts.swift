@@ -97,7 +97,7 @@ public struct ViewCounts: Projection {
             return true
         }
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws {
             sighting = try bytes.optional { (reader) throws(ModelError) in
                 try reader.foldOrder()
@@ -106,7 +106,7 @@ public struct ViewCounts: Projection {
             uncounted = try bytes.uint64()
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(sighting) { $0.add($1) }
             bytes.add(observed)

@@ -6,8 +6,8 @@ public enum WatchLaterRule: String, Sendable {
     /// A viewing removes the video when it reaches 75 % of the duration, regardless of when it
     /// began.
     case crossing
-    /// As in the app of 2012, a viewing removes the video when the viewing passes 75 %, but only if
-    /// it began while the video was on the list. If the video is put on the list only during the
+    /// As in the 2012 app, a viewing removes the video when the viewing passes 75 %, but only if it
+    /// began while the video was on the list. If the video is added to the list only during the
     /// viewing, the viewing does not remove it. If the video was on the list when the viewing
     /// began, and was removed and added again, the viewing removes it.
     case rule2012 = "2012"
@@ -17,7 +17,7 @@ public enum WatchLaterRule: String, Sendable {
 ///
 /// A **mark** is set by a toggle, at the toggle's stamp, or by a remote that shows the mark on one
 /// of the video's broadcasts. The time of a remote's mark is the version at which the current run
-/// of sightings with the mark began. A **clear** is a toggle off, or the crossing of a viewing: the
+/// of sightings with the mark began. A **clear** is a toggle-off, or the crossing of a viewing: the
 /// viewing's first report at or after 75 % of a known duration. A clear removes all earlier marks;
 /// a remote that withdraws the mark of a broadcast removes only that mark. A viewing crosses 75 %
 /// only once: a mark set after the crossing remains until another viewing crosses 75 %. The video
@@ -45,7 +45,7 @@ public enum WatchLaterRule: String, Sendable {
 ///
 /// Table 2 contains the list in timeline order, latest share first, by the latest creation time of
 /// a broadcast. Table 1 contains the videos whose mark a remote still has to remove: the remote
-/// shows the mark on a broadcast, but here the mark was cleared by a viewing, or by a toggle off
+/// shows the mark on a broadcast, but here the mark was cleared by a viewing, or by a toggle-off
 /// that was delivered before the toggle that set the mark. `WatchLaterUnset` reads the rows of
 /// table 1.
 ///
@@ -86,7 +86,7 @@ public struct WatchLater: Projection {
 
     /// `watch-later`.
     public var name: String { "watch-later" }
-    /// 6, or 7 for the rule of 2012.
+    /// 6, or 7 for the 2012 rule.
     public var version: Int { rule == .rule2012 ? 7 : 6 }
     /// The rule.
     public var parameters: String { "rule=\(rule.rawValue)" }
@@ -99,7 +99,7 @@ public struct WatchLater: Projection {
             IntentOutcome.eventType,
         ]
     }
-    /// Any order for the crossing rule, canonical order for the rule of 2012.
+    /// Any order for the crossing rule, canonical order for the 2012 rule.
     public var law: FoldLaw { rule == .crossing ? .any : .canonical }
     /// True.
     public var foldsCompacted: Bool { true }
@@ -128,7 +128,7 @@ public struct WatchLater: Projection {
         var clear = FoldOrder.start
         /// The time of the earliest remaining mark, in Unix milliseconds.
         var since: Int64?
-        /// The event of the latest clear: a toggle off, or the report with which a viewing reached
+        /// The event of the latest clear: a toggle-off, or the report with which a viewing reached
         /// the crossing point.
         var clearedBy: EventID?
         var isCrossing = false
@@ -143,7 +143,7 @@ public struct WatchLater: Projection {
         /// Creates the state of a video that is not on the list.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws {
             clear = try bytes.foldOrder()
             since = try bytes.optionalInt64()
@@ -154,7 +154,7 @@ public struct WatchLater: Projection {
             sharedAt = try bytes.optionalInt64()
         }
 
-        /// Writes the state's bytes.
+        /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             bytes.add(clear)
             bytes.add(since)
@@ -184,8 +184,8 @@ public struct WatchLater: Projection {
                 table: Table.sharedLast,
                 key: RowKey().descending(state.sharedAt ?? 0).text(key.name))
         }
-        // A toggle off is delivered separately; this condition finds the marks that a remote still
-        // shows after the toggle off was delivered.
+        // A toggle-off is delivered separately. This condition finds the marks that a remote still
+        // shows after the toggle-off was delivered.
         let isTold =
             state.isOwnTold && state.since == nil
             || state.isCrossing
@@ -321,7 +321,7 @@ public struct WatchLater: Projection {
     }
 }
 
-/// The state of a viewing under the rule of 2012.
+/// The state of a viewing under the 2012 rule.
 private enum Viewing2012 {
     /// The video was not on the list when the viewing began.
     static let idle: [UInt8] = [0]

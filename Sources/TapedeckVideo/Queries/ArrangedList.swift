@@ -11,7 +11,7 @@ internal import TapedeckModel
 /// }
 /// ```
 public struct ArrangedList<Row: Hashable & Sendable, Entry: Hashable & Sendable>: LiveArrangement {
-    /// The other rows that determine which rows are arranged.
+    /// Other rows that determine which rows are arranged.
     public let basis: [RowRange]
     private let choose: @Sendable (Int64) -> LiveList<Row>
     private let read: (@Sendable (Views) throws -> LiveList<Row>)?
@@ -21,8 +21,7 @@ public struct ArrangedList<Row: Hashable & Sendable, Entry: Hashable & Sendable>
     /// Creates a list.
     ///
     /// - Parameters:
-    ///   - choose: returns the rows to arrange at a time, which is given in milliseconds since
-    ///     1970.
+    ///   - choose: returns the rows to arrange at a given time, in milliseconds since 1970.
     ///   - basis: the rows from which `read` determines the rows to arrange.
     ///   - read: returns the rows to arrange, which are in the same tables as the rows of `choose`;
     ///     nil if the rows depend only on the time.
@@ -99,7 +98,7 @@ extension LiveArrangement where Self == ArrangedList<LiveRow<LikerEntry>, LikerE
     }
 }
 
-/// A contact or a share, from which recipients are arranged.
+/// A contact or a share; the list of recipients is built from these rows.
 public struct RecipientRow: Hashable, Sendable {
     var contact: ContactList.State?
     var share: ShareEntry?
@@ -170,7 +169,7 @@ extension LiveArrangement where Self == ArrangedList<LiveRow<PlayabilityEntry>, 
     }
 }
 
-/// The rows from which lists of playability are arranged.
+/// The rows from which playability lists are built.
 private struct PlayabilityRows {
     private typealias Rows = LiveList<LiveRow<PlayabilityEntry>>
     private let projections: VideoProjections

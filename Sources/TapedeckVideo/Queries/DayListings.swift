@@ -8,7 +8,7 @@ extension QueryLimits {
     static let airdateDaysMax = 1
 }
 
-/// The complete listings of some days, which reveal which episodes were removed.
+/// The complete listings of several days, which reveal which episodes were removed.
 struct DayListings {
     private var days: [Int: [ScheduleListings.State]] = [:]
 

@@ -106,7 +106,7 @@ extension VideoQueries {
         return entry
     }
 
-    /// Returns the user who gave a like that a remote shows.
+    /// Returns the user in a row of the likes that a remote shows.
     func shownLiker(_ row: Row, _ key: Tag) throws -> LikerEntry {
         let user = row.value.utf8Text
         let like = try reader.item(

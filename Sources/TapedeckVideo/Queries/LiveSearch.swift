@@ -10,7 +10,7 @@ package import TapedeckProjections
 /// }
 /// ```
 ///
-/// After a commit, only the changed texts are searched. If there are more hits than `limit`,
+/// After a commit, only the text that changed is searched. If there are more hits than `limit`,
 /// replacing a hit that drops out costs one lookup.
 public struct LiveSearch: Sendable {
     private let words: SearchWords
@@ -22,12 +22,12 @@ public struct LiveSearch: Sendable {
 
     /// The maximum number of broadcasts of a changed video that are checked again.
     ///
-    /// If a changed video has more broadcasts, the whole search is repeated.
+    /// If a changed video has more broadcasts, the entire search is repeated.
     private static let broadcastsMax = 256
 
     /// Creates a search for words.
     ///
-    /// Throws `ModelError` for a text that cannot be searched for; see `SearchLimits.check`.
+    /// Throws `ModelError` if the text cannot be searched for; see `SearchLimits.check`.
     ///
     /// - Parameters:
     ///   - text: the words.

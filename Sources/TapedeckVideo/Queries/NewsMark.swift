@@ -3,7 +3,7 @@ public import TapedeckModel
 
 /// The log position up to which the user has seen the news on this device.
 ///
-/// Other devices have marks of their own.
+/// Each device has its own mark.
 public enum NewsMark {
     private static let name = "news"
 

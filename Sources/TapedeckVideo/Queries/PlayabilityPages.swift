@@ -147,14 +147,14 @@ extension VideoQueries {
 
     /// Returns the videos to check at `now`, most urgent first; at most `limit` of them.
     ///
-    /// Listed videos that have never been checked come first, most recently listed first. Then
-    /// follow the videos whose next check has been due for longest: failed checks after their
-    /// delay (`RetryDelay.standard`, half a minute that doubles up to six hours), and findings of
-    /// a provider that are older than `PlayabilityCheck.findingMilliseconds`. A video leaves the
-    /// list when its check has been recorded.
+    /// Listed videos that have never been checked come first, most recently listed first. Next come
+    /// the videos whose check has been due the longest: failed checks whose delay has passed
+    /// (`RetryDelay.standard`: half a minute, doubling up to six hours), and provider findings
+    /// older than `PlayabilityCheck.findingMilliseconds`. A video leaves the list once its check
+    /// has been recorded.
     ///
     /// The 2012 app made three checks at a time, after each poll of its broadcasts, and stored a
-    /// failed check as a finding for good.
+    /// failed check as a permanent finding.
     public func checksDue(
         at now: UTCTime, limit: Int = QueryLimits.pageCountDefault
     ) throws -> [VideoKey] {

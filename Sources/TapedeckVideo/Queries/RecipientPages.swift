@@ -35,15 +35,15 @@ extension VideoQueries {
     /// The most recent recipients come first, then the rest of the address book by name; an entry
     /// without a name is sorted by its address. Each address is listed once; addresses that differ
     /// only in case are the same address. A removed contact is listed again only after a later
-    /// share to the address, or if the contact is noted again.
+    /// share to the address, or if the contact is added again.
     ///
     /// Examines the last `QueryLimits.recipientScanMax` shares and `QueryLimits.contactScanMax`
     /// contacts. If a video is sent between two requests, its recipient moves to the front and may
     /// be missing from the later pages.
     ///
     /// - Parameters:
-    ///   - prefix: The beginning of the address, or of the name at any of its words, ignoring case
-    ///     and accents.
+    ///   - prefix: The beginning of the address or of any word of the name, ignoring case and
+    ///     accents.
     ///   - limit: The maximum number of recipients.
     ///   - cursor: The `next` of the previous page, with the same prefix.
     public func recipients(
@@ -128,14 +128,14 @@ extension RecipientEntry {
             address: contact.address, name: contact.name.isEmpty ? nil : contact.name, shares: 0)
     }
 
-    /// The place in the list, whose bytes sort like the list.
+    /// A sort key for the entry: comparing the bytes of two keys gives the order of the list.
     fileprivate var place: [UInt8] {
         RowKey().descending(lastAt?.milliseconds ?? .min)
             .text(SearchText(name ?? address).bytes.utf8Text)
             .text(EmailAddress.name(of: address)).bytes
     }
 
-    /// Returns whether the address, or the name at any of its words, begins with a folded text.
+    /// Returns whether the address, or any word of the name, begins with folded text.
     private func begins(with start: [UInt8]) -> Bool {
         if SearchText(address).bytes.starts(with: start) { return true }
         let name = SearchText(name ?? "")

@@ -259,7 +259,8 @@ package struct KnownEntries<Reader: ViewReader> {
 
     /// Returns the ids of the comments on a video or an answer that remotes show.
     ///
-    /// - Parameter conversation: The remote's id of a conversation; nil for comments of any.
+    /// - Parameter conversation: The remote's id of a conversation; nil for comments in any
+    ///   conversation.
     package func comments(on subject: Tag, in conversation: String? = nil) throws -> [String] {
         let items =
             subject.kind == "answer"

@@ -67,9 +67,9 @@ extension VideoQueries {
     /// Returns the changes in schedules after a log position.
     ///
     /// This method compares the facts known at `mark` with the facts known at `head`. Changes that
-    /// were reverted and older sightings that arrived late are not reported. The method reads the
-    /// events between the two positions, and all sightings of the episodes and shows to which these
-    /// events refer. Throws the log's errors, and `ModelError` with `.usage` for an invalid limit.
+    /// were reverted and older sightings that arrived late are not reported. It reads the events
+    /// between the two positions, and all sightings of the episodes and shows that these events
+    /// refer to. Throws the log's errors, and `ModelError` with `.usage` for an invalid limit.
     ///
     /// - Parameters:
     ///   - mark: the `head` of the previous result.
@@ -159,7 +159,7 @@ extension VideoQueries {
         let (oldCast, newCast) = try history.newest(of: CastObserved.self, key)
         var fields: [String] = []
         if let was, let now { fields = now.namesOfFields(differingFrom: was) }
-        // A first cast counts as a change only if the show was already known.
+        // The first cast of a show counts as a change only if the show was already known.
         if was != nil, oldCast?.cast ?? [] != newCast?.cast ?? [] { fields.append("cast") }
         guard !fields.isEmpty else { return nil }
         return ScheduleChanges.Show(

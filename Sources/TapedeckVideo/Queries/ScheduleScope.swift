@@ -78,7 +78,7 @@ public struct ScheduleScope: Hashable, Sendable {
         country == nil || channel.countryCode == country
     }
 
-    /// Normalizes text for filtering: folds case, accents and width, and trims white space.
+    /// Normalizes text for filtering: folds case, accents and width, and trims whitespace.
     private static func plain(_ text: String) -> String {
         text.folding(
             options: [.caseInsensitive, .diacriticInsensitive, .widthInsensitive], locale: nil

@@ -40,7 +40,7 @@ public struct SearchHit: Codable, Hashable, Sendable {
     public var texts: [SearchedText]
 }
 
-/// A text of a search hit.
+/// A piece of text in a search hit.
 public struct SearchedText: Codable, Hashable, Sendable {
     /// The field that contains the text.
     public var field: SearchField
@@ -50,7 +50,7 @@ public struct SearchedText: Codable, Hashable, Sendable {
     public var matches: [SearchMatch]
 }
 
-/// A part of a text, as offsets into its UTF-8 bytes.
+/// A range of the text, as offsets into its UTF-8 bytes.
 public struct SearchMatch: Codable, Hashable, Sendable {
     /// The offset of the first byte.
     public var start: Int
@@ -82,7 +82,7 @@ public enum SearchField: String, Codable, Sendable, CaseIterable {
 
 /// The scope of a search.
 public enum SearchScope: String, Codable, Sendable, CaseIterable {
-    /// Shared and submitted videos, with the texts of broadcasts and comments, but not chats.
+    /// Shared and submitted videos, including the text of broadcasts and comments, but not chats.
     case videos
     /// Shows.
     case shows
@@ -99,7 +99,7 @@ public enum SearchLimits {
     /// The maximum number of words in a search.
     public static let wordsMax = 16
 
-    /// Throws `ModelError` for a text that cannot be searched for: `.usage` if it contains no word,
+    /// Throws `ModelError` if the text cannot be searched for: `.usage` if it contains no word,
     /// `.tooLarge` if it is too long or has too many words.
     public static func check(_ text: String) throws(ModelError) { _ = try SearchWords(text) }
 }
@@ -135,9 +135,9 @@ extension VideoQueries {
     /// }
     /// ```
     ///
-    /// All words must occur in the texts of one hit. Each word must match a whole word, except the
-    /// last, which may match the beginning of a word. Case, accents and width are ignored. Words
-    /// are runs of letters and digits; in scripts without spaces, any part of a run matches.
+    /// All words must occur in the texts of a single hit. Each word must match a whole word, except
+    /// the last one, which may match the beginning of a word. Case, accents and width are ignored.
+    /// Words are runs of letters and digits; in scripts without spaces, any part of a run matches.
     ///
     /// Matches in titles, names and questions come first, then matches in sharers, owners and
     /// authors, then in networks, then in comments. Among matches in fields of the same rank,
@@ -148,10 +148,10 @@ extension VideoQueries {
     /// A shared video is found by the titles of all its broadcasts. A video that was also submitted
     /// appears as a submission, too. Chats are not searched.
     ///
-    /// The index is built when a query first names it, and is kept up to date afterwards. The cost
-    /// of a page depends on its size, not on the number of hits. A search for several very common
-    /// words that rarely occur together is an exception, because it reads all matches of one of
-    /// these words. Throws `ModelError` with `.usage` if the text contains no word, and with
+    /// The index is built the first time a query names it, and is kept up to date from then on. The
+    /// cost of a page depends on its size, not on the number of hits. A search for several very
+    /// common words that rarely occur together is an exception, because it reads all matches of one
+    /// of these words. Throws `ModelError` with `.usage` if the text contains no word, and with
     /// `.tooLarge` if it exceeds `SearchLimits`.
     ///
     /// - Parameters:

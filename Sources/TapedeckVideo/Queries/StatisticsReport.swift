@@ -63,7 +63,7 @@ extension VideoQueries {
     /// - Parameters:
     ///   - first: the first day, as `YYYY-MM-DD`; nil for a range of two weeks.
     ///   - last: the last day, which is included; nil for today.
-    ///   - now: the current time, which determines the date of today.
+    ///   - now: the current time, which determines today's date.
     ///   - zone: the time zone in which days begin, such as `Europe/Berlin`.
     public func statistics(
         from first: String? = nil, through last: String? = nil, at now: UTCTime,
@@ -200,7 +200,7 @@ private struct StatisticsTally {
 }
 
 extension StatisticsTally {
-    /// The sum of some quarter-hours.
+    /// The sum of several quarter-hours.
     private struct Sum {
         private(set) var figures = StatisticsFigures()
         private var videos: Set<String> = []

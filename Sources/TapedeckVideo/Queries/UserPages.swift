@@ -88,13 +88,14 @@ extension VideoQueries {
             hint: "sync with the remote, or sign in; features that need no account still work")
     }
 
-    /// Returns the users whose names contain a text, ignoring case and accents, sorted by name.
+    /// Returns the users whose names contain the given text, ignoring case and accents, sorted by
+    /// name.
     ///
     /// Searches the user name, and the first and last name joined by a space. This method examines
     /// every user after the previous page, whereas `search` uses an index to find words by their
     /// beginnings.
     ///
-    /// - Parameter text: the text to find; a blank text finds all users.
+    /// - Parameter text: the text to find; blank text finds all users.
     public func users(
         named text: String = "", limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> UsersPage {
@@ -158,7 +159,8 @@ extension VideoQueries {
 }
 
 extension ShownProfile {
-    /// Returns whether one of the user's names contains a text, which must already be folded.
+    /// Returns whether one of the user's names contains the given text, which must already be
+    /// folded.
     fileprivate func isNamed(_ text: [Unicode.Scalar]) -> Bool {
         guard !text.isEmpty else { return true }
         let (first, last) = (user.firstName, user.lastName)

@@ -1,7 +1,7 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// The known facts about a video, including texts that are too long for lists.
+/// The known facts about a video, including text that is too long for lists.
 public struct VideoDetails: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var video: String

@@ -120,12 +120,12 @@ extension VideoQueries {
         return CommentsPage(comments: found.map(\.entry), next: next)
     }
 
-    /// Returns the texts of broadcasts, comments from remotes, and comments posted here, in order
-    /// of time.
+    /// Returns the text of broadcasts, comments from remotes, and comments posted here, in order of
+    /// time.
     ///
-    /// The texts of broadcasts and the two kinds of comments are stored in three lists, each sorted
-    /// by time and id. Comments without a known time come first. A broadcast whose text is one of
-    /// the comments is left out.
+    /// Broadcasts and the two kinds of comments are stored in three lists, each sorted by time and
+    /// id. Comments without a known time come first. A broadcast whose text is one of the comments
+    /// is left out.
     ///
     /// - Parameter after: the place after which to start, which is an item's name without its
     ///   list's letter; nil to start at the front.
@@ -151,8 +151,8 @@ extension VideoQueries {
         return Array(found.prefix(limit))
     }
 
-    /// Returns the comment in an item of one of `CommentItems.lists`; nil for a broadcast whose text
-    /// is a comment of its own.
+    /// Returns the comment in an item of one of `CommentItems.lists`; nil for a broadcast whose
+    /// text is a separate comment.
     func comment(
         _ row: Row, of projection: some Projection, _ key: Tag
     ) throws -> CommentEntry? {

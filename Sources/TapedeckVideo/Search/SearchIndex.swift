@@ -1,11 +1,11 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// An index of the texts in another projection, for `VideoQueries.search`.
+/// A full-text index of another projection, for `VideoQueries.search`.
 ///
 /// The index folds the same events as the other projection and keeps the same states and items, so
-/// results can be built from the index alone; only the rows differ. A store maintains the index
-/// from the first search on (`isOnDemand`).
+/// results can be built from the index alone; only the rows differ. A store builds the index at the
+/// first search, and maintains it from then on (`isOnDemand`).
 ///
 /// # Rows
 ///
@@ -27,7 +27,7 @@ public struct SearchIndex<Base: Projection>: Projection {
 
     /// `search-`, followed by the name of the indexed projection.
     public let name: String
-    /// The version of the rules that extract texts; `parameters` contains the version of the
+    /// The version of the rules that extract the text; `parameters` contains the version of the
     /// indexed projection.
     public let version: Int
     /// The version and the parameters of the indexed projection.
@@ -87,12 +87,12 @@ public struct SearchIndex<Base: Projection>: Projection {
         try base.fold(event, into: &key)
     }
 
-    /// Adds rows for each word in the texts of a state.
+    /// Adds rows for each word in the text of a state.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         for thing in things(state, key) { add(thing, to: &rows) }
     }
 
-    /// Adds rows for each word in the texts of an item.
+    /// Adds rows for each word in the text of an item.
     public func rows(ofItem item: Row, key: Tag, into rows: inout RowSink) throws {
         if let thing = try thingOfItem?(item, key) { add(thing, to: &rows) }
     }

@@ -2,8 +2,8 @@ internal import Foundation
 
 /// Text prepared for searching: its words, with case, accents and width folded.
 ///
-/// Each character is folded separately, so a part of a text folds in the same way by itself as
-/// within the whole text. Folding has three steps:
+/// Each character is folded separately, so part of a string folds in the same way by itself as
+/// within the entire string. Folding has three steps:
 ///
 /// 1. Compatibility decomposition: `ﬁ` becomes `fi`, full-width `Ａ` becomes `A`, and `é` becomes
 /// `e` followed by an accent.
@@ -45,7 +45,7 @@ struct SearchText {
         text.withUTF8 { add($0) }
     }
 
-    /// Folds ASCII byte by byte, and each run of other characters as a separate text.
+    /// Folds ASCII byte by byte, and each run of other characters as a separate string.
     private mutating func add(_ text: UnsafeBufferPointer<UInt8>) {
         bytes.reserveCapacity(text.count)
         words.reserveCapacity(min(8, text.count))
@@ -127,7 +127,7 @@ struct SearchText {
 
     // MARK: - Ranges in the original text
 
-    /// Returns the ranges of a text, as UTF-8 offsets, that fold to the given ranges of `bytes`;
+    /// Returns the ranges in `text`, as UTF-8 offsets, that fold to the given ranges of `bytes`;
     /// adjacent ranges are joined.
     static func ranges(of parts: [Range<Int>], in text: String) -> [Range<Int>] {
         guard !parts.isEmpty else { return [] }
@@ -168,7 +168,7 @@ struct SearchText {
 
     // MARK: - Folding
 
-    /// Folds a text, including the characters between its words.
+    /// Folds text, including the characters between its words.
     static func folded(_ text: String) -> [Unicode.Scalar] {
         guard text.unicodeScalars.allSatisfy(isKnown) else {
             return text.unicodeScalars.flatMap { isKnown($0) ? folded(String($0)) : [$0] }

@@ -3,7 +3,7 @@ internal import TapedeckProjections
 
 /// A thing that a search can find, with its texts.
 struct SearchThing {
-    /// A text of a thing.
+    /// A piece of text that belongs to a thing.
     struct Text {
         let field: SearchField
         let text: String
@@ -194,7 +194,7 @@ extension SearchIndex<UserList> {
 }
 
 extension SearchIndex<QuestionList> {
-    /// Indexes questions by their texts.
+    /// Indexes questions by their text.
     static func questions(_ base: QuestionList) -> SearchIndex {
         SearchIndex(base, [.question]) { state, key in
             guard !state.question.question.isEmpty else { return [] }

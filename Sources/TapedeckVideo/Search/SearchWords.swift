@@ -75,7 +75,7 @@ struct SearchWords {
         return rank.weight < thing.weightMin ? nil : rank
     }
 
-    /// Returns the texts of a thing to display.
+    /// Returns the texts to display for a thing.
     ///
     /// Titles of other broadcasts are included only if they contain a word that no earlier text
     /// contains, or that earlier texts contain only as the beginning of a longer word.

@@ -4,10 +4,10 @@ public import TapedeckProjections
 /// The videos that were shared or that are on a remote's list, with the titles of all their
 /// broadcasts.
 ///
-/// The items are those of `VideoList` and `VideoLists`, which use different letters. Lists show the title of the winning broadcast, but a search
-/// finds a video by the title of any broadcast. A video that was shared only once needs no more
-/// space than in `VideoList`. For other videos, the state contains each distinct title, so folding
-/// costs more.
+/// The items are those of `VideoList` and `VideoLists`, whose names begin with different letters.
+/// Lists show the title of the winning broadcast, but a search finds a video by the title of any
+/// broadcast. A video that was shared only once needs no more space than in `VideoList`. For other
+/// videos, the state contains each distinct title, so folding costs more.
 public struct SharedVideos: Projection {
     let list: VideoList
     private let entries = VideoLists()
@@ -57,7 +57,7 @@ public struct SharedVideos: Projection {
         /// Creates the state of a video that has not been shared.
         public init() {}
 
-        /// Reads a state's bytes.
+        /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 
         private init(reading bytes: inout StateReader) throws(ModelError) {
@@ -69,8 +69,8 @@ public struct SharedVideos: Projection {
             }
         }
 
-        /// Writes the state's bytes, which are those of the list if there are no other titles and no
-        /// remote's list contains the video.
+        /// Encodes the state. If there are no other titles and no remote's list contains the video,
+        /// the result equals the encoded state of `VideoList`.
         public func encode(into bytes: inout StateWriter) {
             video.encode(into: &bytes)
             guard !otherTitles.isEmpty || entries.lists > 0 else { return }
