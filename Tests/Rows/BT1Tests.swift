@@ -4,7 +4,8 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// BT1: Accounts with nicknames; reading needs no account, submitting and chatting ask the user to sign in.
+/// BT1: Accounts with nicknames; reading needs no account, but submitting and chatting require
+/// signing in.
 @Suite struct BT1Tests {
     private static let video = "youtube:dQw4w9WgXcQ"
 

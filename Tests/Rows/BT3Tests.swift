@@ -68,7 +68,7 @@ import Testing
         var round = 0
         let found = try await pages(store, .new, limit: 7) {
             round += 1
-            // One video moves, but only in the list by views; another video is new.
+            // One video moves, but only in the popular list; another video is new.
             try await store.log.append([
                 Self.sighting(round * 5, views: 100 + round, seen: Int64(round) * 1_000),
                 Self.sighting(100 + round, views: 0),

@@ -3,8 +3,8 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// BT4: Opening a video counts one view per viewer and time window, also after retries and before the server
-/// counts it.
+/// BT4: Opening a video counts one view per viewer and time window, even after retries and before
+/// the server has counted it.
 @Suite struct BT4Tests {
     private static let video = "youtube:dQw4w9WgXcQ"
     private static let start: UInt64 = 1_500_000_000_000
@@ -136,7 +136,7 @@ import Testing
     }
 
     /// If two devices open a video within one window and one of them has reported its opening, the
-    /// other device adds no view.
+    /// other device does not add a view.
     @Test func reportedWindowsAreNotCountedAgain() async throws {
         let place = try TemporaryStore()
         let store = try place.open()

@@ -74,7 +74,7 @@ import Testing
         #expect(
             try await week("2019-11-03T23:00:00Z", "DE").nextChangeAt
                 == (try time("2019-11-04T00:00:00Z")))
-        // A week that is chosen by date does not move on when time passes.
+        // A week that is chosen by date stays the same as time passes.
         let named = try await stage.ask {
             try $0.schedule(week: "2019-11-01", scope: ScheduleScope())
         }

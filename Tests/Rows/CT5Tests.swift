@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// CT5: The week, and the current programmes, of shows and channels whose name contains a text.
+/// CT5: The week and the current programmes, filtered by part of a show's or channel's name.
 @Suite struct CT5Tests {
     @Test func filtersMatchShowsAndChannels() async throws {
         let stage = try await ScheduleStage("ct5")

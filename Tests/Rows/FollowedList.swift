@@ -69,7 +69,7 @@ enum LiveLists: String, CaseIterable {
     /// The options that choose a page or a time in any query; live lists do not have these options.
     static let pageOptions: Set<String> = ["--cursor", "--now", "--as-of"]
 
-    /// The other options of queries that live lists do not have.
+    /// All other query options that live lists do not have.
     ///
     /// These options name videos, choose later pages, show hidden chat messages or set budgets.
     static let otherOptions: [LiveLists: Set<String>] = [
@@ -266,7 +266,7 @@ enum LiveLists: String, CaseIterable {
                 ]
             }
         case .search:
-            // The words are from all generated texts, and the prefixes are shared by many texts.
+            // The words occur in all kinds of generated text, and many texts share the prefixes.
             return try [("t", nil), ("s t", .videos), ("u", .users), ("1", nil)].map {
                 (words: String, scope: SearchScope?) in
                 FollowedList(

@@ -239,7 +239,8 @@ struct LiveActivity {
         }
     }
 
-    /// Records a random show, daily list or episode, in several time zones and around the present.
+    /// Records a random show, daily list or episode, in several time zones and around the current
+    /// time.
     private mutating func schedule() throws {
         let show = number(5) + 1
         let hour: Int64 = 3_600_000

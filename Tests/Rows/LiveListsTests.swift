@@ -4,7 +4,8 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Live lists equal their queries after any events, from any process, and as time passes.
+/// Live lists equal the results of their queries after any events, from any process, and as time
+/// passes.
 @Suite(.offTasks) struct LiveListsTests {
     /// The start of 2023-11-03, two days before clocks go back in the United States and three days
     /// before the week ends.

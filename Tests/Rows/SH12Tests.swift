@@ -79,8 +79,8 @@ import Testing
         #expect(total.watchedSeconds == 29 && total.completions == 1)
     }
 
-    /// Playback positions, statistics and recorded intervals agree on the time watched.
-    @Test func watchedTimeIsOneFigure() async throws {
+    /// Playback positions, statistics and recorded intervals agree on the watched time.
+    @Test func allSourcesAgreeOnTheWatchedTime() async throws {
         func playback(_ video: String) async throws -> PlaybackEntry {
             try await stage.ask { queries, _ in try queries.playback(of: video) }
         }
@@ -88,7 +88,7 @@ import Testing
         try await report("vimeo:7", "a", 135, day: 1, at: 135)
         #expect(try await playback("vimeo:7").watchedSeconds == 135)
         #expect(try await statistics().total.watchedSeconds == 135)
-        // A recorder reports the same half an hour as positions and as an interval.
+        // A recorder reports the same half hour as positions and as an interval.
         let recorder = try await PlaybackRecorder.open(stage.store, reportsWatched: true)
         for second in stride(from: 0, through: 1_800, by: 60) {
             try await recorder.report(
@@ -136,7 +136,7 @@ import Testing
 
     /// If a clock is set back, a store records all events in one millisecond until the clock has
     /// caught up.
-    @Test func aFrozenClockLosesNothing() async throws {
+    @Test func stoppedClocksLoseNothing() async throws {
         for position in [0.0, 10, 40, 70, 100, 500] {
             try await report("vimeo:7", "a", position, day: 1, at: 0)
         }

@@ -187,7 +187,7 @@ import Testing
         #expect(try await due() == ["vimeo:7", "youtube:a"])
     }
 
-    @Test func uncheckedVideosComeFirstThenTheChecksThatAreDueForLongest() async throws {
+    @Test func uncheckedVideosComeFirstThenTheLongestOverdueChecks() async throws {
         try await share(["a", "b", "c", "d", "e"].map { "youtube:\($0)" })
         try await check("youtube:c", .playable)
         place.clock.advance(by: .seconds(3_600))

@@ -50,7 +50,7 @@ struct SH4Tests {
     }
 
     @Test(arguments: [(64, 60), (128, 60), (129, 200), (256, 200), (512, 300), (16_384, 300)])
-    func capsOf2012DependOnTheMemory(mebibytes: UInt64, broadcasts: Int) {
+    func capsOfThe2012AppDependOnMemory(mebibytes: UInt64, broadcasts: Int) {
         #expect(QueryLimits.broadcastsOf2012(memoryBytes: mebibytes << 20) == broadcasts)
     }
 

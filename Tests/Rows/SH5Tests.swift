@@ -49,7 +49,7 @@ struct SH5Tests {
         #expect(try await news(since: store.log.head).text == nil)
     }
 
-    @Test func onlyTheRuleOf2012IgnoresFurtherSharesOfNewVideos() async throws {
+    @Test func onlyThe2012RuleIgnoresFurtherSharesOfNewVideos() async throws {
         try await share("b1", "fresh", at: 10)
         try await share("b2", "fresh", at: 11)
         try await share("b3", "fresh", at: 12)
@@ -68,8 +68,8 @@ struct SH5Tests {
         #expect(try await news(since: mark).text == "1 new comment")
     }
 
-    /// At Shelby's API of 2012 to 2014, the sharer's text is a message of a conversation.
-    @Test func aSharersTextIsNotNewsOfItsOwn() async throws {
+    /// In Shelby's 2012–2014 API, the sharer's text is a message in a conversation.
+    @Test func sharersTextIsNotSeparateNews() async throws {
         let shared = BroadcastReceived.with {
             ($0.broadcast, $0.video, $0.message) = ("b1", "youtube:fresh", "shelby:1")
         }
@@ -102,7 +102,7 @@ struct SH5Tests {
         #expect(found.text == "1 new video")
     }
 
-    @Test func onlyTheNewestBroadcastsAreNews() async throws {
+    @Test func onlyTheNewestBroadcastsCountAsNews() async throws {
         for number in 0..<5 { try await share("k\(number)", "known", at: Int64(100 + number)) }
         let mark = store.log.head
         // Three broadcasts are older than all known broadcasts, and one is newer.

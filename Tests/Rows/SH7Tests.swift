@@ -75,7 +75,7 @@ import Testing
         #expect(try await marked() == ["vimeo:7"])
     }
 
-    @Test func ruleOf2012RequiresAMarkBeforeTheViewing() async throws {
+    @Test func the2012RuleRequiresAMarkBeforeTheViewing() async throws {
         stage.store.close()
         let projections = VideoProjections(watchLaterRule: .rule2012)
         let store = try stage.place.open(projections: projections.all)

@@ -84,13 +84,13 @@ import Testing
         ("facebook", "Ann", #""Fall" on https://vimeo.com/7 via ann"#),
         ("twitter", nil, #""Fall" on https://vimeo.com/7"#),
     ])
-    func proposedTextsNameTheSharer(origin: String, sharer: String?, text: String) async throws {
+    func proposedTextNamesTheSharer(origin: String, sharer: String?, text: String) async throws {
         try await receive("Fall", sharer: sharer, origin: origin)
         try await share(["facebook"])
         #expect(try await shares().first?.text == text)
     }
 
-    @Test func untitledVideosGetADefaultText() async throws {
+    @Test func untitledVideosGetDefaultText() async throws {
         try await receive(nil, sharer: nil, origin: "twitter")
         try await share(["tumblr"])
         #expect(try await shares().first?.text == "Great video on https://vimeo.com/7")
@@ -109,7 +109,7 @@ import Testing
         #expect(texts.first { $0.0 == ["facebook"] }?.1 == "\"\(title)" + rest)
     }
 
-    @Test func twitterTextsAreLimitedTo140Characters() async throws {
+    @Test func tweetsAreLimitedTo140Characters() async throws {
         try await receive("Fall", sharer: nil, origin: "twitter")
         try await share(["twitter"], text: String(repeating: "é", count: 140))
         let long = String(repeating: "x", count: 143)
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    @Test func removedContactsAreOnNoList() async throws {
+    @Test func removedContactsAreNotListed() async throws {
         try await noteFour()
         let before = stage.store.log.head
         try await note(removal("Grace@example.org"), removal("ada@example.org"))

@@ -65,7 +65,7 @@ struct SR1Tests {
 
     /// A video that is only on a roll has a title, a picture and a duration, and a search finds it as
     /// long as the roll contains it.
-    @Test func aVideoOfARollHasItsTitle() async throws {
+    @Test func videosOnRollsHaveTitles() async throws {
         try await stage.list("e1", "a", on: "roll/1", at: 1)
         let described = VideoDescribed.with {
             ($0.video, $0.title) = ("youtube:a", "Zebra crossing")

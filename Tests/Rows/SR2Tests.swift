@@ -127,8 +127,8 @@ import Testing
         let places = queue.compactMap { wanted.firstIndex(of: $0) }
         #expect(places == places.sorted())
         #expect(queue.allSatisfy { !(known[$0]?.isOnDisk ?? false) })
-        // Until the next change, the plan changes only in the times that are measured from the
-        // start of a run.
+        // Until the next change, only the times that are measured from the start of a run may
+        // differ.
         if let change = found.nextChangeAt, change > now {
             var before = plan(UTCTime(milliseconds: change.milliseconds - 1))
             if before.run != nil { before.timesOutAt = found.timesOutAt }

@@ -30,8 +30,7 @@ import Testing
         }
     }
 
-    /// A player in realistic use, which pauses, seeks, changes its speed, and is closed and
-    /// resumed.
+    /// A player in realistic use: it pauses, seeks, changes its speed, and is closed and resumed.
     private struct Player {
         var generator: SeededGenerator
         var at = SR3RecorderTests.start
@@ -217,7 +216,7 @@ import Testing
         #expect(found == 40)
     }
 
-    /// A process may end at any point; the run that it was in is recorded once.
+    /// A process may end at any point; the interrupted run is recorded once.
     @Test func interruptedRunsAreRecordedOnce() async throws {
         let stage = try PlaybackStage("sr3-recorder")
         func open() async throws -> PlaybackRecorder {

@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckModel
 import Testing
 
-/// SR4: A content URL is delivered only to the player that waits for this video.
+/// SR4: A content URL is delivered only to the player that is waiting for that video.
 @Suite struct SR4Tests {
     private let stage: PlaybackStage
 

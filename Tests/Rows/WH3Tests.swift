@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// WH3: Comments on an answer in pages; a comment that is posted offline appears once.
+/// WH3: Pages of comments on an answer; a comment that is posted offline appears once.
 @Suite struct WH3Tests {
     private func seen(_ number: Int, _ text: String, postedAs: EventID? = nil) -> CommentObserved {
         .with {

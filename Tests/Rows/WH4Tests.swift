@@ -161,7 +161,7 @@ import Testing
         #expect(await refusal(.add(Self.segment("1", 5)), to: "6") == .notAsked)
     }
 
-    @Test func segmentsOfTwoDevicesAreRefusedIfTooLongTogether() async throws {
+    @Test func segmentsFromTwoDevicesAreRefusedIfTooLongInTotal() async throws {
         try await startWithAQuestion()
         // Each segment is short enough by itself, but a command would refuse the second segment.
         for (name, seconds) in [("1", 80.0), ("2", 45.5)] {

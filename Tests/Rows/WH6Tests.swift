@@ -3,8 +3,8 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// WH6: Users are found by name, followed and unfollowed, even offline and at remotes without a route for
-/// following.
+/// WH6: Users are found by name, followed and unfollowed, even offline and on remotes without a
+/// route for following.
 @Suite struct WH6Tests {
     private let stage: WhaleStage
 

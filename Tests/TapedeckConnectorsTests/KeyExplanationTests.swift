@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// For the projections that remotes use, folding or explaining a single key agrees with a replay of
-/// the whole log.
+/// the entire log.
 @Suite(.offTasks) struct KeyExplanationTests {
     private static func history(
         _ count: Int, _ random: inout SeededGenerator
@@ -93,7 +93,7 @@ import Testing
         #expect(met == Set(Connectors.projections.map(\.name)))
     }
 
-    @Test func explanationsNameTheDecidingEvents() throws {
+    @Test func explanationsNameTheDecisiveEvents() throws {
         var random = SeededGenerator(seed: runSeed)
         let (check, script) = try Self.check(120, &random)
         let met = try check.checkExplanations(keysPerProjection: 2, eventsPerRole: 2, &random)

@@ -286,7 +286,7 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(error?.message.contains(payload.names) == true, "\(String(describing: error))")
     }
 
-    @Test func hugeTextsAreTooLarge() {
+    @Test func hugeStringsAreTooLarge() {
         let json = #"{"video":"youtube:a","text":"\#(String(repeating: "x", count: 100_000_000))"}"#
         let error = #expect(throws: ModelError.self) {
             try catalogue.proposal(type: "CommentPosted", json: json)

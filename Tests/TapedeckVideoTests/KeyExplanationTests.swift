@@ -4,7 +4,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Folding or explaining a single key agrees with replays of the whole log, for every projection.
+/// Folding or explaining a single key agrees with replays of the entire log, for every projection.
 @Suite(.offTasks) struct KeyExplanationTests {
     /// Returns a check for one of the order suites, with the projections of the suite and a random
     /// history.
@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: 0..<3)
-    func explanationsNameTheDecidingEvents(_ number: Int) throws {
+    func explanationsNameTheDecisiveEvents(_ number: Int) throws {
         var random = SeededGenerator(seed: runSeed &+ UInt64(number))
         let (check, script) = try Self.check(number, events: 120, &random)
         let met = try check.checkExplanations(keysPerProjection: 1, eventsPerRole: 2, &random)

@@ -1,7 +1,7 @@
 import TapedeckVideo
 import Testing
 
-/// The requests and answers by which providers are asked whether a video can be played.
+/// The requests that ask providers whether a video can be played, and their answers.
 @Suite struct PlayabilityCheckTests {
     private static let denied = PlayabilityFinding.unplayable(reason: "embedding-denied")
     private static let unexpected = PlayabilityFinding.failed(reason: "unexpected-answer")
@@ -24,7 +24,7 @@ import Testing
             .playable),
         Answer(200, #"{"type":"video","domain_status_code":200}"#, .playable),
         Answer(200, #"{"type":"video","domain_status_code":403}"#, denied),
-        // YouTube has answered like this for private videos.
+        // YouTube has been known to answer like this for private videos.
         Answer(200, "Forbidden", unexpected),
         Answer(200, #"{"type":"link","version":"1.0"}"#, unexpected),
         Answer(200, #"["type","video"]"#, unexpected),

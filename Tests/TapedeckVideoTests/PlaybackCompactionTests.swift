@@ -3,7 +3,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Compacting playback reports changes no list, even if the clock stands still or the time played
+/// Compacting playback reports does not change any list, even if the clock stops or the time played
 /// is unknown.
 @Suite(.offTasks) struct PlaybackCompactionTests {
     /// A player that occasionally seeks, is closed, or is on a device whose clock stops.

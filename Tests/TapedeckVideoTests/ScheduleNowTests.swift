@@ -58,7 +58,7 @@ import Testing
             #"{"show":2,"network":{"id":2,"countryCode":"US","timezone":"America/Los_Angeles"}}"#)
         for hour in 10..<14 { try add(&script, hour, at: "2019-07-10T\(hour):00:00Z") }
         for id in 1...9 {
-            // Six episodes aired long ago, and three air around the queried time.
+            // Six episodes aired long ago, and three air close to the queried time.
             let day = id < 7 ? "2010-07-10" : "2019-07-10"
             try script.add(
                 "EpisodeScheduled",

@@ -169,7 +169,7 @@ import Testing
         #expect(try found("elsew", script) == ["submission youtube:b"])
     }
 
-    @Test func textsWithoutSpacesAreFoundByAnyPart() throws {
+    @Test func textWithoutSpacesIsFoundByAnyPart() throws {
         var script = Script()
         try script.broadcast("1", of: "youtube:1", created: 1, title: "東京タワーと富士山")
         try script.broadcast("2", of: "youtube:2", created: 2, title: "京都と東の山")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import TapedeckVideo
 
-/// The folding and splitting of texts, on which the rows of a search index depend.
+/// Folding text and splitting it into words, which the rows of a search index depend on.
 ///
 /// Do not change these expectations without a new version of `SearchIndex`.
 @Suite struct SearchTextTests {
@@ -42,7 +42,7 @@ import Testing
     ]
 
     @Test(arguments: foldings)
-    func textsAreSplitIntoFoldedTerms(_ folding: Folding) {
+    func textIsSplitIntoFoldedTerms(_ folding: Folding) {
         let text = SearchText(folding.text)
         let found = Set(text.terms.map { String(decoding: text.bytes[$0], as: UTF8.self) })
         #expect(found.sorted() == folding.terms.sorted())

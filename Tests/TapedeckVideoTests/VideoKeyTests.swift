@@ -149,7 +149,7 @@ private func cases(_ key: String?, _ texts: [String]) -> [KeyCase] {
         #expect(try VideoKey(form.text).text == form.key)
     }
 
-    /// Remotes list videos under ids that their providers cannot have given.
+    /// Some remotes list videos under ids that their providers cannot have issued.
     @Test(arguments: [
         ("youtube", "a/b", "youtube:a/b"), ("youtube", "<script>", "youtube:<script>"),
         ("youtube", "a b", "youtube:a%20b"), ("vimeo", "abc", "vimeo:abc"),
@@ -170,12 +170,12 @@ private func cases(_ key: String?, _ texts: [String]) -> [KeyCase] {
     }
 
     @Test(arguments: refused)
-    func textsThatNameNoVideoAreRefused(_ form: KeyCase) {
+    func stringsThatNameNoVideoAreRefused(_ form: KeyCase) {
         let error = #expect(throws: ModelError.self) { try VideoKey(form.text) }
         #expect(error?.code == .invalidVideo)
     }
 
-    @Test func veryLongTextsAreTooLarge() {
+    @Test func veryLongStringsAreTooLarge() {
         for text in [
             String(repeating: "a", count: 4_097), String(repeating: "%25", count: 5_000_000),
         ] {
@@ -190,7 +190,7 @@ private func cases(_ key: String?, _ texts: [String]) -> [KeyCase] {
         #expect(throws: ModelError.self) { try VideoKey(url) }
     }
 
-    @Test func randomTextsGiveAStableKeyOrAnError() {
+    @Test func randomStringsGiveAStableKeyOrAnError() {
         var generator = SeededGenerator(seed: runSeed)
         let alphabet = Array(
             "youtube.com/watch?v=&#%:@12dQw4w9WgXcQ vimeo\u{7F}é\u{0}".unicodeScalars)

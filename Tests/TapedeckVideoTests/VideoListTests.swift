@@ -50,7 +50,7 @@ import Testing
         #expect(try list(script).first?.newestAt?.milliseconds == Script.time(3))
     }
 
-    /// A remote may keep the sharer's text as a message of a conversation.
+    /// A remote may store the sharer's text as a message in a conversation.
     @Test func sharersTextIsCountedOnce() throws {
         var script = Script()
         // Recorded by an earlier version, which copied the text.
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func videoIsWatchedIfTheUserOrABroadcastSaysSo() throws {
+    @Test func videoIsWatchedIfTheUserOrABroadcastReportsIt() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 1, watched: false)
         #expect(try list(script).map(\.watched) == [false])

@@ -3,8 +3,8 @@ import TapedeckProjections
 import TapedeckVideo
 import Testing
 
-/// Returns the second of the script at which each video was marked, and checks that the order of
-/// arrival does not matter.
+/// Returns the time at which each video was marked, in seconds since the start of the script, and
+/// checks that the order of arrival does not matter.
 private func marks(
     _ script: Script, rule: WatchLaterRule = .crossing
 ) throws -> [String: Double] {

@@ -75,7 +75,7 @@ import Testing
             try Self.wantAll(desk)
             try desk.settle(40)
             try Self.check(desk, "TAPEDECK_SEED=\(seed)")
-            // As soon as there are no more faults, everything else is read.
+            // Once the faults end, everything else is read.
             desk.world.simulator.adversary = .none
             for _ in 0..<2 {
                 desk.world.clock.advance(by: .seconds(60))

@@ -252,7 +252,7 @@ import Testing
         #expect(said.allSatisfy { $0.state == .shown })
     }
 
-    @Test func intentsThatNeedAnAccountWaitForALogin() throws {
+    @Test func intentsThatRequireAnAccountWaitForALogin() throws {
         let desk = try BirdTubeDesk(isSignedIn: false)
         let wanted = [try desk.submit(Self.new), try desk.say("hello")]
         try desk.open(viewing: "1")

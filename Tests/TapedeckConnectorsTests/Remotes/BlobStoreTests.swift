@@ -3,7 +3,7 @@ import TapedeckSync
 import TapedeckTesting
 import Testing
 
-/// The storage of large files, which are named by their digests.
+/// Storing large files under their digests.
 struct BlobStoreTests {
     private func file(_ place: TemporaryStore, _ bytes: Data) throws -> String {
         let path = place.path("file")

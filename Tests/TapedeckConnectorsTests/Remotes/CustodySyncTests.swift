@@ -46,12 +46,12 @@ import Testing
         }
     }
 
-    @Test(arguments: [true, false]) func aRequestIsProbedAfterTheLease(isUpload: Bool) throws {
+    @Test(arguments: [true, false]) func requestsAreProbedAfterTheLease(isUpload: Bool) throws {
         try phone.sync()
         _ = try isUpload ? desk.answer("4") : desk.comment("hello")
         try syncUntilPost(phone)
         try server.sync(phone)
-        // Another device may take the intent over from now on, but it has taken effect already.
+        // Another device may now take over the intent, but the intent has already taken effect.
         desk.world.clock.advance(by: .seconds(360))
         #expect(try waits(phone) == [.leased])
         let report = try #require(try phone.sync())
@@ -60,8 +60,9 @@ import Testing
         #expect(desk.effects == [isUpload ? "answerUploaded 4 " : "comment 1 hello"])
     }
 
-    /// A probe without custody proves nothing if it finds nothing.
-    @Test func aProbeAfterTheLeaseSendsNothingAgain() throws {
+    /// If a device without custody probes and finds nothing, that does not prove that nothing was
+    /// sent.
+    @Test func probesAfterTheLeaseResendNothing() throws {
         try phone.sync()
         try desk.comment("hello")
         try syncUntilPost(phone, isLost: true)
@@ -77,7 +78,7 @@ import Testing
         #expect(try phone.outbox().isEmpty)
     }
 
-    @Test func aTakeoverSendsNothingThatTheFormerHolderHasSent() throws {
+    @Test func takeoversDoNotRepeatRequestsOfTheFormerHolder() throws {
         let tablet = try tablet()
         try phone.sync()
         try tablet.sync()
@@ -88,7 +89,7 @@ import Testing
         try phone.sync(failuresMax: 1)
         desk.world.portal = nil
         try server.sync(phone, tablet)
-        // The phone sends the comment, but cannot report it.
+        // The phone sends the comment, but cannot report that to the server.
         desk.world.clock.advance(by: .seconds(60))
         try syncUntilPost(phone)
         #expect(try waits(tablet) == [.leased])
@@ -102,7 +103,7 @@ import Testing
         #expect(try tablet.outbox().isEmpty)
     }
 
-    @Test func aLaneWaitsOnlyUntilItsTime() throws {
+    @Test func lanesWaitOnlyUntilTheirTime() throws {
         try phone.sync()
         try desk.comment("hello")
         desk.world.portal = { request in
@@ -120,12 +121,12 @@ import Testing
     }
 }
 
-/// Gives every event a position and a time, like a sync server.
+/// Assigns a position and a time to every event, like a sync server.
 private final class SequencingServer {
     private let lineage = LineageID(high: 1, low: 1)
     private var receipts: [EventID: Receipt] = [:]
 
-    /// Gives all devices the events of all devices, and the receipts for them.
+    /// Distributes the events of all devices and their receipts to all devices.
     func sync(_ devices: RemoteDevice...) throws {
         for from in devices { for to in devices where to !== from { try exchange(from, to) } }
         for device in devices {

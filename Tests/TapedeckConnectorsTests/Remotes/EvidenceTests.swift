@@ -8,7 +8,8 @@ import Testing
 
 /// Intents whose effect a remote already seems to show.
 @Suite(.offTasks) struct EvidenceTests {
-    /// A device that has liked a video; another device of the user has read the like.
+    /// Returns a device that has liked a video, and another device of the same user that has read
+    /// the like.
     private func liked() throws -> (rig: ShelbyV1Rig, video: String, devices: [RemoteDevice]) {
         let rig = ShelbyV1Rig()
         try rig.fillRoll(120)
@@ -17,7 +18,7 @@ import Testing
         let video = try #require(try rig.untouched().first)
         try devices[0].append(ShelbyV1Rig.liked(video, true))
         try devices[0].sync()
-        // A sync stops reading a list once everything older is already known.
+        // A sync stops reading a list once all older entries are already known.
         rig.world.clock.advance(by: .seconds(86_400))
         for device in devices {
             try device.sync()

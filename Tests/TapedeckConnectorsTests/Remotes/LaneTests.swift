@@ -4,7 +4,7 @@ import TapedeckSync
 import TestSupport
 import Testing
 
-/// Actions of the user do not wait for the end of a long reading.
+/// The user's actions are delivered before a long pass over the remote's pages ends.
 @Suite(.offTasks) struct LaneTests {
     private let rig = ShelbyV1Rig()
 
@@ -14,7 +14,8 @@ import Testing
         isLike(request) || request.query.contains { $0.name == "since_id" }
     }
 
-    /// Returns a device that knows some of the videos, while many more have been added since.
+    /// Returns a device that knows only some of the videos, because many have been added since its
+    /// last sync.
     private func laggard() throws -> RemoteDevice {
         let device = try rig.device()
         try device.sync()
@@ -23,7 +24,7 @@ import Testing
         return device
     }
 
-    @Test func aLikeOvertakesABackfill() throws {
+    @Test func likesOvertakeABackfill() throws {
         let device = try laggard()
         let video = try #require(try rig.untouched().first)
         let before = rig.world.requests.count
@@ -36,8 +37,8 @@ import Testing
         #expect(requests.count > 20)
     }
 
-    /// Reading leaves a part of the rate limit to what the user does meanwhile.
-    @Test func aLikeDoesNotWaitForTheRateLimit() throws {
+    /// Reading leaves part of the rate limit unused, for the user's actions in the meantime.
+    @Test func likesDoNotWaitForTheRateLimit() throws {
         let device = try laggard()
         let video = try #require(try rig.untouched().first)
         var session = try #require(try device.session())
@@ -62,7 +63,7 @@ import Testing
         #expect(rig.world.clock.milliseconds - paused < 300)
     }
 
-    @Test func olderLikesDoNotWaitForTheEndOfALongReading() throws {
+    @Test func olderLikesDoNotWaitForTheEndOfALongPass() throws {
         let device = try laggard()
         try device.append(ShelbyV1Rig.liked(try #require(try rig.untouched().first), true))
         let before = rig.world.requests.count

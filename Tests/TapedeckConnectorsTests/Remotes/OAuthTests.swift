@@ -9,7 +9,7 @@ import Testing
 
 @testable import TapedeckConnectors
 
-/// OAuth 1.0a (RFC 5849): signatures, the three legs of a login, and wrong clocks.
+/// OAuth 1.0a (RFC 5849): signatures, the three legs of a login, and incorrect clocks.
 @Suite(.offTasks) struct OAuthTests {
     private typealias Field = RemoteRequest.Field
 
@@ -27,7 +27,7 @@ import Testing
     }
 
     /// The three requests of section 1.2, signed as section 3.4.2 specifies.
-    @Test func signaturesEqualTheExamplesOfTheStandard() {
+    @Test func signaturesMatchTheExamplesInTheStandard() {
         #expect(
             signature(
                 RemoteRequest("POST", "/initiate"), "https://photos.example.net",
@@ -54,7 +54,7 @@ import Testing
                 ], tokenSecret: "pfkkdhi9sl3r4s00") == "MdpQcU8iPSUjWoN/UDMsK2sui9I=")
     }
 
-    @Test func baseStringEqualsTheExampleOfTheStandard() {
+    @Test func baseStringMatchesTheExampleInTheStandard() {
         let request = RemoteRequest(
             "POST", "/request",
             query: RemoteRequest.fields(of: "b5=%3D%253D&a3=a&c%40=&a2=r%20b"),
@@ -118,7 +118,7 @@ import Testing
 
         /// Logs in through the simulator's OAuth server.
         ///
-        /// - Parameter reply: Returns the reply of the user, given the page.
+        /// - Parameter reply: Returns the user's reply, given the address of the page.
         func logIn(
             consumerSecret: String = SimulatorAccount.consumerSecret,
             at server: String? = nil, reply: @Sendable (String) async throws -> String
@@ -129,7 +129,7 @@ import Testing
             return try await remotes.logIn("home", credentials)
         }
 
-        /// Returns the text that the user copies: the address to which the browser is redirected,
+        /// Returns the string that the user copies: the address that the browser is redirected to,
         /// or the PIN on the page.
         func visit(_ page: String, denies: Bool = false) async throws -> String {
             let page = try #require(URLComponents(string: page))
@@ -144,7 +144,7 @@ import Testing
                 ?? String(#require(text.split(whereSeparator: \.isWhitespace).last))
         }
 
-        /// Returns the files of the store that contain a text.
+        /// Returns the files of the store that contain a string.
         func files(with text: String) throws -> [String] {
             let names = try #require(FileManager.default.enumerator(atPath: place.directory))
             return names.compactMap { $0 as? String }.filter {
@@ -207,7 +207,7 @@ import Testing
             }
             let login = ["logins/home.json"]
             #expect(try stage.files(with: "access-secret-") == login)
-            // API v1 does not need the consumer key any more.
+            // API v1 no longer needs the consumer key.
             #expect(
                 try stage.files(with: SimulatorAccount.consumerSecret)
                     == (path.isEmpty ? login : []))
@@ -239,7 +239,7 @@ import Testing
                 }
             }
             #expect(error?.code == .unauthorized && error?.message.contains("verifier") == true)
-            // The user takes a quarter of an hour.
+            // The user takes a quarter of an hour to reply.
             error = await failure {
                 try await stage.logIn {
                     let reply = try await stage.visit($0)
@@ -294,7 +294,7 @@ import Testing
                 200, "oauth_token=a&oauth_token_secret=\(hidden)&oauth_callback_confirmed=false"),
             .remoteError, "did not confirm the callback"
         ),
-    ]) func failuresOfTheServerAreNamed(
+    ]) func serverFailuresAreExplained(
         _ response: RemoteResponse, _ code: ErrorCode, _ text: String
     ) throws {
         let error = #expect(throws: SyncFailure.self) {
@@ -329,7 +329,7 @@ import Testing
         #expect(error?.hint != nil && error?.message.contains(OAuthTests.hidden) == false)
     }
 
-    @Test func servicesWithoutAnIDOfTheUserAreRefused() throws {
+    @Test func servicesThatReportNoUserIDAreRefused() throws {
         var consumer = RemoteSecrets()
         consumer.service = RemoteSecrets.Service(name: "tumblr", user: "")
         let error = #expect(throws: SyncFailure.self) {
@@ -341,7 +341,7 @@ import Testing
     // MARK: - Clocks
 
     @Test(arguments: [-86_400_000, 3_600_000] as [Int64])
-    func aWrongClockIsCorrected(ahead: Int64) async throws {
+    func wrongClocksAreCorrected(ahead: Int64) async throws {
         try await run(ahead: ahead) { stage in
             _ = try await stage.logIn { try await stage.visit($0) }
             let report = try await stage.remotes.sync("home")
@@ -398,7 +398,7 @@ import Testing
         world.simulator.expireTokens()
         let report = try #require(try device.sync())
         #expect(report.failure?.code == .unauthorized)
-        // The requests are the login and its repetition; a login that fails is not tried again.
+        // The requests are the login and its repetition; a login that fails again is not retried.
         #expect(world.requests.count == 2)
     }
 }

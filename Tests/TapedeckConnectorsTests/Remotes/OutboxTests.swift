@@ -6,7 +6,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// The contents of the outbox, which do not depend on the order in which events arrive.
+/// The contents of the outbox do not depend on the order in which events arrive.
 @Suite(.offTasks) struct OutboxTests {
     private static let outbox = Outbox(
         of: "video", inserts: [CommentPosted.eventType], registers: [WatchLaterToggled.eventType])

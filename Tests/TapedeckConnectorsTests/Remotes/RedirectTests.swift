@@ -16,9 +16,9 @@ import Testing
             body: Array(body.utf8))
     }
 
-    /// The portal of a network answers everything until the user has signed in to the network.
+    /// A captive portal answers all requests until the user has signed in to the network.
     @Test(arguments: ["redirect", "page"])
-    func portalRefusesNothing(kind: String) throws {
+    func captivePortalsCauseNoRefusals(kind: String) throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()
         try device.sync()
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    /// The network's portal appears between the reading and the deliveries.
+    /// The captive portal appears after the pages are read and before the deliveries.
     @Test func redirectedWritesStayPending() throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()
@@ -106,7 +106,7 @@ import Testing
             let until = try #require(report.until)
             #expect(until > end - 60_000 && until < end + 60_000)
             rig.world.portal = nil
-            // Another sync before that time asks nothing.
+            // Another sync before that time sends no requests.
             let before = rig.world.requests.count
             let again = try #require(try device.sync())
             #expect(again.until == until)
@@ -117,7 +117,7 @@ import Testing
         #expect(report.failure == nil && report.until == nil)
     }
 
-    @Test func shortWaitsAreWaitedFor() throws {
+    @Test func shortWaitsDelayTheSync() throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()
         try device.sync()

@@ -12,11 +12,11 @@ final class RemoteWorld {
     private(set) var requests: [RemoteRequest] = []
     /// The latency in each direction, in milliseconds.
     var latency = 20
-    /// The time by which the remote's clock is ahead of the devices' clock, in milliseconds.
+    /// How far the remote's clock is ahead of the devices' clock, in milliseconds.
     var ahead: Int64 = 0
     /// The path of the remote's URL.
     var root = ""
-    /// The number of devices, which have different random numbers.
+    /// The number of devices; each device has its own random numbers.
     fileprivate var deviceCount: UInt64 = 0
     /// Determines the faults for a request; nil to use the simulator's own faults.
     var weather: ((RemoteRequest) -> SimulatorAdversary?)?
@@ -98,9 +98,9 @@ final class RemoteWorld {
 
 /// The point at which a device crashes during a sync.
 enum CrashPoint: Hashable, CustomStringConvertible {
-    /// Before the n-th request is sent.
+    /// Before the nth request is sent.
     case before(Int)
-    /// After the remote has received the n-th request and before the response is recorded.
+    /// After the remote has received the nth request and before the response is recorded.
     case after(Int)
 
     var description: String {
@@ -151,7 +151,7 @@ final class RemoteDevice {
     /// Syncs to the end and returns the report, or nil if the device crashed.
     ///
     /// - Parameters:
-    ///   - refreshesAll: whether to request fresh pages as well.
+    ///   - refreshesAll: whether to also request pages that are still fresh.
     ///   - failuresMax: the number of consecutive failures that end the sync.
     ///   - meanwhile: called with the number of each request before its response arrives.
     @discardableResult

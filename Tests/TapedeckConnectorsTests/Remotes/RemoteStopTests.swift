@@ -37,7 +37,7 @@ import Testing
         func close() async {}
     }
 
-    /// The way in which a sync is ended: by stopping its engine or by cancelling its task.
+    /// How a sync is ended: by stopping its engine or by cancelling its task.
     enum Ending: CaseIterable { case stop, cancel }
 
     private static let secrets = RemoteSecrets(
@@ -59,7 +59,7 @@ import Testing
         try device.status()
     }
 
-    /// Syncs, then records a share, which must not be sent twice.
+    /// Syncs, and then records a share, which must not be sent twice.
     private static func share(_ device: RemoteDevice) throws {
         try device.sync()
         var shared = VideoShared()
@@ -95,8 +95,8 @@ import Testing
 
     /// The next sync sends a request that was never sent.
     ///
-    /// If the request may have arrived, the sync looks up the effect of the request; if the effect
-    /// cannot be looked up, the outcome stays unknown.
+    /// If the request may have arrived, the sync looks for its effect; if that is impossible, the
+    /// outcome stays unknown.
     @Test(arguments: [true, false])
     func interruptedDeliveriesAreQueuedAgainOnlyIfUnsent(isUnsent: Bool) async throws {
         let device = try RemoteStopTests.device()

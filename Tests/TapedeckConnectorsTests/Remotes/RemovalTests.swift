@@ -6,7 +6,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Entries that left a remote leave this store's lists; nothing else does.
+/// Entries that were removed from a remote leave this store's lists, and no other entries do.
 @Suite(.offTasks) struct RemovalTests {
     // MARK: - Shelby 2012
 
@@ -69,7 +69,7 @@ import Testing
         #expect(try channel.listed() == before)
     }
 
-    @Test func emptyListNeedsASecondReading() throws {
+    @Test func emptyListIsConfirmedByASecondPass() throws {
         let channel = try Channel()
         try channel.sync()
         let (before, all) = (try channel.listed(), try channel.broadcasts)
@@ -102,7 +102,7 @@ import Testing
         try channel.sync()
         #expect(try channel.listed() == before + 1)
         #expect(try !channel.device.recorded(BroadcastReceived.self).contains(where: \.removed))
-        // If the list becomes shorter, the oldest one was removed.
+        // If the list becomes shorter, its oldest broadcast was removed.
         try channel.change { broadcasts in
             broadcasts.sort { $0.createdAt < $1.createdAt }
             broadcasts.removeFirst()
@@ -140,7 +140,7 @@ import Testing
         #expect(try tablet.recorded(BroadcastReceived.self).count(where: \.removed) == 1)
     }
 
-    /// The phone read the broadcast, and only the tablet is left.
+    /// The phone read the broadcast, and only the tablet still syncs.
     @Test func removalsOfBroadcastsReadByAnotherDeviceAreFound() throws {
         let channel = try Channel()
         let tablet = try Channel.device(channel.world, seed: 2)
@@ -181,7 +181,7 @@ import Testing
         #expect(flags.last == false)
     }
 
-    @Test func failedReadingIsShownUntilOneSucceeds() throws {
+    @Test func failedPassIsShownUntilOneSucceeds() throws {
         let desk = try WhaleDesk()
         try desk.comment("more", on: "3")
         try desk.settle()
@@ -270,7 +270,7 @@ import Testing
     }
 
     /// The device fails between the pages of a list.
-    @Test func halfAReadingRemovesNothing() throws {
+    @Test func incompletePassRemovesNothing() throws {
         let desk = try WhaleDesk()
         try desk.change { whale in
             for number in 10..<250 {

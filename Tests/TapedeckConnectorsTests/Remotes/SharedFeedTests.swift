@@ -6,7 +6,8 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Two devices of one user read the same remote, and exchange their events without it.
+/// Two devices of one user read the same remote, and exchange their events without the remote's
+/// help.
 @Suite(.offTasks) struct SharedFeedTests {
     private func requests(_ world: RemoteWorld, during sync: () throws -> Void) rethrows -> Int {
         let before = world.requests.count
@@ -14,7 +15,7 @@ import Testing
         return world.requests.count - before
     }
 
-    /// Whatever the phone has recorded before it fails, the tablet reads the rest of the feed.
+    /// No matter how much the phone records before it fails, the tablet reads the rest of the feed.
     @Test(arguments: 2...6)
     func aTabletReadsThePagesThatThePhoneCouldNotRead(request: Int) throws {
         let rig = ShelbyV1Rig()
@@ -71,7 +72,7 @@ import Testing
         #expect(casts == ["cast 1", "cast 2", "cast 3"])
     }
 
-    @Test func aReadOfAFeedIsRecordedOnce() throws {
+    @Test func passesOverAFeedAreRecordedOnce() throws {
         let desk = try WhaleDesk()
         try desk.device.sync()
         let read = try desk.device.recorded(FeedRead.self)

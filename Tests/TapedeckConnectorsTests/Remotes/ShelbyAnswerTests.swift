@@ -55,7 +55,7 @@ import Testing
         #expect(report.failure == nil && report.pulled > 0)
     }
 
-    /// The remote explains some refusals with an object instead of a text.
+    /// The remote explains some refusals with an object instead of a string.
     @Test func refusalsWithAnObjectAreExplained() throws {
         var secrets = RemoteSecrets(token: "a-twitter-token")
         secrets.service = .init(name: "twitter", user: "999")
@@ -111,8 +111,8 @@ import Testing
         #expect(!rig.world.requests.dropFirst(count).contains { $0.path.hasSuffix("/share") })
     }
 
-    /// Whether the remote carried out a share that it answered with 503 cannot be checked, but with
-    /// `Retry-After` it did not.
+    /// In general it cannot be checked whether the remote carried out a share that it answered with
+    /// 503, but a 503 with `Retry-After` means that it did not.
     @Test func sharesAreSentAgainAfterTheRequestedWait() throws {
         let (device, video) = try reader()
         try device.append(share(video, to: "twitter"))
@@ -128,8 +128,8 @@ import Testing
         #expect(try device.outbox().isEmpty)
     }
 
-    /// A video that its provider cannot have is recorded as unplayable, and does not make every sync
-    /// report a row that it could not read.
+    /// A video whose id its provider cannot have issued is recorded as unplayable, so that syncs do
+    /// not keep reporting an unreadable row.
     @Test func aMalformedIDIsUnplayable() throws {
         try rig.change { world in
             let ids = world.videos.keys.sorted()

@@ -7,7 +7,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Syncing with Shelby's API of 2012 to 2014 despite crashes, lost connections and expired tokens.
+/// Syncing with Shelby's 2012–2014 API despite crashes, lost connections and expired tokens.
 @Suite(.offTasks) struct ShelbyV1AdversityTests {
     /// Records the intents that the tests deliver.
     private static func want(_ video: String, of device: RemoteDevice) throws {
@@ -119,7 +119,7 @@ import Testing
             #expect(try rig.effects(.watched).count <= 1, "seed \(seed)")
             #expect(rig.world.simulator.violations.isEmpty, "seed \(seed)")
         }
-        // If the remote refused intents for most seeds, the test has proven nothing.
+        // If the remote refused intents for most seeds, the test would prove nothing.
         #expect(done > seeds.count / 2)
         print("for \(done) of the seeds the remote refused nothing")
     }

@@ -5,7 +5,7 @@ import Testing
 
 @testable import TapedeckConnectors
 
-/// Reading responses from Shelby's API of 2012 to 2014.
+/// Reading responses from Shelby's 2012–2014 API.
 struct ShelbyV1DocumentTests {
     private static let account = RemoteAccount(user: "4f00000000000000000000aa", token: "t")
     private static let id = "4f0000000000000000000001"
@@ -139,7 +139,7 @@ struct ShelbyV1DocumentTests {
         }
     }
 
-    @Test func timesAreReadFromIDsNotFromTexts() throws {
+    @Test func timesAreReadFromIDsNotFromText() throws {
         let frame = ShelbyV1DocumentTests.frame(
             #""created_at":"Sep 5","creator_id":"u","creator":{"id":"u","nickname":"ann"},"#
                 + #""upvoters":["4f00000000000000000000aa"],"conversation":{"id":"c","messages":["#

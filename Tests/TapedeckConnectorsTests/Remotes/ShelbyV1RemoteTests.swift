@@ -7,7 +7,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Syncing with a simulator of Shelby's API of 2012 to 2014.
+/// Syncing with a simulator of Shelby's 2012–2014 API.
 @Suite(.offTasks) struct ShelbyV1RemoteTests {
     // MARK: - Addresses
 
@@ -100,7 +100,7 @@ import Testing
             try device.sync()
             let found = Set(try device.recorded(BroadcastReceived.self).map(\.broadcast))
             #expect(try rig.shown().allSatisfy { found.contains($0.id) }, "\(point)")
-            // Reading the newest page is enough again.
+            // From now on, reading the newest page is sufficient again.
             let before = rig.world.requests.count
             try device.sync()
             #expect(rig.world.requests.count == before + 2, "\(point)")
@@ -188,7 +188,7 @@ import Testing
         let account = try rig.account().id
         try device.append(
             SignedIn.with { ($0.account, $0.system) = (account, Shelby.system) },
-            // Another account's visit is not this account's.
+            // Another account's visit does not count for this account.
             VisitStarted.with { ($0.account, $0.system) = ("another", Shelby.system) })
         for visit in try device.query({ try StartVisit().decide($0) }) {
             try device.append(visit)

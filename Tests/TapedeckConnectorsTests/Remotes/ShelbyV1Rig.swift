@@ -6,7 +6,7 @@ import TapedeckTesting
 import TapedeckVideo
 import Testing
 
-/// A simulated Shelby of 2012 to 2014 and its data, for the tests of its connector.
+/// A simulator of Shelby's 2012–2014 API with its data, for the tests of the connector.
 struct ShelbyV1Rig {
     let world: RemoteWorld
 
@@ -75,7 +75,7 @@ struct ShelbyV1Rig {
         }.keys.sorted()
     }
 
-    /// Shares more videos with the account as another user, one per second up to the present.
+    /// Shares more videos with the account as another user, one per second up to the current time.
     func share(_ count: Int) throws {
         let (account, now) = (try account(), Int64(world.clock.milliseconds))
         let videos = try shelby().world.videos.keys.sorted()
@@ -98,7 +98,7 @@ struct ShelbyV1Rig {
         }
     }
 
-    /// Adds older frames to the account's own roll, but none of the first untouched video.
+    /// Adds older frames to the account's own roll, but no frame of the first untouched video.
     func fillRoll(_ count: Int) throws {
         let (account, now) = (try account(), Int64(world.clock.milliseconds))
         let first = try untouched().first

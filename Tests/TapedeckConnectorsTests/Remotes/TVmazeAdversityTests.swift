@@ -83,7 +83,7 @@ import Testing
             case .send(let request):
                 let isPortal = portals == 0
                 portals += 1
-                // The response is a page from a captive portal, for example in a hotel.
+                // The response comes from a captive portal, for example in a hotel.
                 step = try session.answered(
                     isPortal
                         ? RemoteResponse(status: 200, body: Array("<html>".utf8))

@@ -61,8 +61,8 @@ struct TVmazeDesk {
 
     // MARK: - Requests
 
-    /// Returns the subjects of the requests, starting with the n-th request: `US 2019-07-08`, `web
-    /// 2019-07-08`, `cast 7`.
+    /// Returns the subjects of the requests, such as `US 2019-07-08`, `web 2019-07-08` or `cast 7`,
+    /// omitting the first `first` requests.
     func asked(from first: Int = 0) -> [String] {
         world.requests.dropFirst(first).map { request in
             let words = request.path.split(separator: "/")

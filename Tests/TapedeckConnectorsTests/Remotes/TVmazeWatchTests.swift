@@ -5,7 +5,7 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Live TVmaze sessions: the times at which they read again, and the reports in live lists.
+/// Live TVmaze sessions: when they read again, and what they report in live lists.
 @Suite(.offTasks) struct TVmazeWatchTests {
     /// A live session, driven in virtual time until it is idle.
     private final class Watch {
@@ -93,7 +93,7 @@ import Testing
         #expect(try watch.settle() > midnight)
     }
 
-    /// Weeks at the turn of the year, and days that have no midnight or two midnights.
+    /// Weeks that span the new year, and days that have no midnight or two midnights.
     @Test(arguments: [
         ("US", "2019-12-31T12:00:00Z", "2019-12-30", "2020-01-05", "2020-01-01T05:00:00Z"),
         ("US", "2021-01-01T12:00:00Z", "2020-12-28", "2021-01-03", "2021-01-02T05:00:00Z"),
@@ -153,7 +153,7 @@ import Testing
         let watch = try Watch(desk)
         let settled = try watch.settle()
         #expect(settled <= desk.world.clock.milliseconds + 60_000)
-        // Nothing else is left to read, so the failure may affect only that day or the whole
+        // Nothing else is left to read, so the failure may affect only that day or the entire
         // remote.
         let first = desk.world.requests.count
         try watch.wake(at: settled)

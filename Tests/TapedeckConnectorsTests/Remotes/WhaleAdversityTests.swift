@@ -66,8 +66,8 @@ import Testing
         let first = runSeed
         for seed in first..<first + UInt64(Soak.count(4, soak: 200)) {
             var weather = SimulatorAdversary.harsh
-            // Rows removed by other users look like rows that never existed, so no rows are removed
-            // in this test.
+            // A row that another user has removed looks like a row that never existed, so no rows
+            // are removed in this test.
             weather.deletionRate = 0
             let desk = try WhaleDesk(weather, seed: seed)
             try Self.wantAll(desk)
@@ -79,7 +79,7 @@ import Testing
             let left = try desk.device.outbox()
             #expect(left.isEmpty, "TAPEDECK_SEED=\(seed): \(left.map(\.state))")
             #expect(desk.world.simulator.violations.isEmpty, "TAPEDECK_SEED=\(seed)")
-            // As soon as there are no more faults, everything else is read.
+            // Once the faults end, everything else is read.
             desk.world.simulator.adversary = .none
             desk.world.clock.advance(by: .seconds(60))
             try desk.device.sync()

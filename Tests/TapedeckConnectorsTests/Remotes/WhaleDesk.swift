@@ -121,7 +121,7 @@ struct WhaleDesk {
 
     // MARK: - Results
 
-    /// Syncs once per minute until no intent waits, at most the given number of times.
+    /// Syncs once per minute until no intent is pending, at most the given number of times.
     func settle(_ times: Int = 20) throws {
         for _ in 0..<times {
             try device.sync()

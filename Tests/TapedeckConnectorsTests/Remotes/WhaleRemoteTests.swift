@@ -23,7 +23,7 @@ import Testing
                 let comments = world.comments.filter { String($0.answer) == answer.id }
                 let likes = world.likes.filter { String($0.answer) == answer.id }
                 #expect(answer.commentCount == comments.count)
-                // A count that is null on the remote is nil here, not 0.
+                // A count that is null in the response is nil here, not 0.
                 #expect(answer.likeCount == (likes.isEmpty ? nil : likes.count))
                 let shown = try queries.comments(answer: answer.id, limit: 500).comments
                 #expect(shown.map(\.id) == comments.map(\.id).sorted().map { "whale:\($0)" })

@@ -47,7 +47,7 @@ struct KeyCheck {
         return met
     }
 
-    /// Checks that views that fold keys on demand return the same results as views that read
+    /// Checks that views that fold keys on demand return the same results as views that read the
     /// tables.
     func checkViewsReadAlike(
         asOf point: HistoryPoint?, rounds: Int, _ random: inout some RandomNumberGenerator
@@ -130,7 +130,8 @@ struct KeyCheck {
     ) throws -> [EventRole: Int] {
         var met: [EventRole: Int] = [:]
         for projection in projections {
-            // The same projection with other parameters has the same name.
+            // One projection at a time, because a projection has the same name whatever its
+            // parameters are.
             let runner = ProjectionRunner(log, projections: [projection])
             defer { runner.close() }
             let whole = try replay(projection, nil)

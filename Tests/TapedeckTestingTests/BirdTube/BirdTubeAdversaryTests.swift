@@ -65,7 +65,7 @@ struct BirdTubeAdversaryTests {
         #expect(after.videos.map(\.viewer).reduce(0, +) > before.videos.map(\.viewer).reduce(0, +))
         #expect(after.messages.count > before.messages.count)
         #expect(after.messages.contains { $0.isBlocked })
-        // Times in chats never go back.
+        // Times in chats never decrease.
         for video in after.videos {
             let times = after.messages.filter { $0.channel == video.channel }.map(\.at)
             #expect(times == times.sorted())

@@ -1,7 +1,7 @@
 import TapedeckTesting
 import Testing
 
-/// The faults that an adversary injects follow from the seed.
+/// The seed determines the faults that an adversary injects.
 struct AdversaryTests {
     private func run(_ seed: UInt64, _ adversary: SimulatorAdversary) -> [SimulatedAnswer] {
         var ada = Caller.shelby(seed: seed, adversary)

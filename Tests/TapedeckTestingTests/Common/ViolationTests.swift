@@ -1,7 +1,7 @@
 import TapedeckTesting
 import Testing
 
-/// Requests that a system does not know are answered with 400 and recorded as violations.
+/// Requests that are not part of a system's API get a 400 response and are recorded as violations.
 struct ViolationTests {
     @Test(arguments: [
         ("GET", "/v2/nothing.json"), ("DELETE", "/v2/users.json"), ("GET", "/"), ("GET", ""),

@@ -44,7 +44,7 @@ struct SimulatorJournalTests {
 
     private static let broadcasts = simulator().v2.world.broadcasts.prefix(5).map(\.id)
 
-    /// Requests of every kind; the adversary keeps some of them from having an effect.
+    /// Requests of every kind; the adversary prevents some of them from taking effect.
     private static let requests: [SimulatedRequest] = (0..<140).map { number in
         let id = broadcasts[number % broadcasts.count]
         func sent(
@@ -68,7 +68,7 @@ struct SimulatorJournalTests {
         }
     }
 
-    /// Returns the answers to all requests, from simulators that use one journal in turn.
+    /// Returns the answers to all requests from a succession of simulators that share one journal.
     private func answers(killedEvery count: Int) throws -> [SimulatedAnswer] {
         let (place, clock) = (Place(), Steps())
         var answers: [SimulatedAnswer] = []

@@ -1,7 +1,7 @@
 import TapedeckTesting
 import Testing
 
-/// Likes of v1, which are counted and copied.
+/// Likes in v1, which are counted and copied to a roll.
 struct ShelbyV1LikeTests {
     @Test func likeIsCountedAndCopiedToTheUsersOwnRoll() throws {
         var app = Caller.shelbyV1()

@@ -2,7 +2,7 @@ import Foundation
 import TapedeckTesting
 import Testing
 
-/// OAuth 1.0a with the system of 2012.
+/// OAuth 1.0a in the 2012 system.
 struct ShelbyV2AccessTests {
     private func fields(_ text: String) -> [String: String] {
         var components = URLComponents()

@@ -2,7 +2,7 @@ import Foundation
 import TapedeckTesting
 import Testing
 
-/// Writes to the system of 2012.
+/// Writes to the 2012 system.
 struct ShelbyV2WriteTests {
     @Test(arguments: [
         ("watched_by_owner", "true", 1), ("liked_by_owner", "true", 1),

@@ -12,7 +12,7 @@ extension Caller where Simulator == WhaleSimulator {
         return caller
     }
 
-    /// Makes all later calls as another user.
+    /// Makes all subsequent calls as another user.
     mutating func become(_ user: Int) {
         let token = simulator.token(forUser: user, at: now)
         headers = [SimulatedField("Authorization", "Bearer \(token)")]

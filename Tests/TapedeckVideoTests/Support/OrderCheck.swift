@@ -14,7 +14,7 @@ let runSeed: UInt64 = {
 
 /// Checks that a projection has the same bytes for every order of its events.
 ///
-/// In some rounds a fact arrives twice, as if two origins had observed it.
+/// In some rounds, facts arrive twice, as if two origins had observed them.
 func checkOrderDoesNotMatter(
     _ projection: any Projection, _ events: [RecordedEvent], rounds: Int = 12,
     sourceLocation: SourceLocation = #_sourceLocation

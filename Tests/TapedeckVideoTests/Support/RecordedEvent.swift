@@ -13,7 +13,7 @@ struct RecordedEvent {
     var order: FoldOrder { proposal.fact?.order ?? FoldOrder(stamp: stamp, id: id) }
 }
 
-/// Collects events of several origins, each with its own sequence, at given times.
+/// Collects events of several origins at given times; each origin numbers its events separately.
 struct Script {
     private(set) var events: [RecordedEvent] = []
     private var sequences: [UInt64: UInt64] = [:]

@@ -2,7 +2,7 @@ import TapedeckModel
 import TapedeckVideo
 
 extension Script {
-    /// Adds a sighting of a broadcast; times are seconds of the script.
+    /// Adds a sighting of a broadcast; times are in seconds since the start of the script.
     mutating func broadcast(
         _ id: String, of video: String = "youtube:one", created: Double? = nil,
         updated: Double? = nil, title: String? = nil, sharer: String? = nil, comment: String? = nil,
@@ -96,8 +96,8 @@ extension Script {
             at: time, origin: origin)
     }
 
-    /// Adds a sighting at a second of the script; `second` is nil if the remote does not report a
-    /// time.
+    /// Adds a sighting at `second`, counted from the start of the script, or at an unknown time if
+    /// it is nil.
     mutating func sight(
         _ sighting: some Observation, at second: Double? = nil, origin: UInt64 = 1
     ) throws {

@@ -5,8 +5,7 @@ import TapedeckProjections
 
 /// A log with the events of a script, as received from a server.
 ///
-/// The server refused some of the events, and received other events before the times in their
-/// stamps.
+/// The server refused some of the events, and received others earlier than their stamps claim.
 final class ScriptLog {
     let log: EventLog
     private let directory: String
