@@ -3,7 +3,7 @@ public import TapedeckModel
 /// The permanent identity of a video: its provider and the provider's id for it, such as
 /// `youtube:dQw4w9WgXcQ`.
 ///
-/// All URL forms for a video give the same key, so all broadcasts of the video have the same tag.
+/// All forms of a video's URL yield the same key, so all broadcasts of the video have the same tag.
 public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
     /// The name of the provider in lower case, such as `youtube`.
     public let provider: String

@@ -17,8 +17,8 @@ struct VideoURL {
     /// The maximum nesting depth of redirecting URLs.
     static let redirectsMax = 4
 
-    /// Parses a string of visible ASCII characters; nil if it has a scheme other than http, https
-    /// and the schemes of YouTube's apps.
+    /// Parses a string of visible ASCII characters; nil if the scheme is not http, https or one of
+    /// the schemes of YouTube's apps.
     init?(_ text: String) {
         var rest = VideoURL.withoutAppScheme(text)
         if let scheme = rest.firstRange(of: "://") {
@@ -42,7 +42,7 @@ struct VideoURL {
         fragment = VideoURL.decoded(rest[query.endIndex...].dropFirst())
     }
 
-    /// Returns the value of the first parameter with a name; nil if there is none.
+    /// Returns the value of the first parameter with the given name; nil if there is none.
     func parameter(_ name: String) -> String? { query.first { $0.name == name }?.value }
 
     /// Returns whether the host is `domain` or one of its subdomains.

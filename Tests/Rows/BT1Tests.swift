@@ -118,7 +118,8 @@ import Testing
             #expect(try await accounts(store) == found)
             #expect(try signings(store, after: head) == 0)
             #expect(try await store.decide { try submit.decide(VideoQueries($0)) } != nil)
-            // Another account is refused, signed in or not, and nothing is recorded.
+            // Another account is refused, whether or not the user is signed in, and nothing is
+            // recorded.
             func refusal() async -> ErrorCode? {
                 let error = await #expect(throws: SyncError.self) {
                     try await stage.logIn(

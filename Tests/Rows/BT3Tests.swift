@@ -49,7 +49,7 @@ import Testing
         try #require(popular.map(\.count) == [20, 20, 5])
         let views = popular.joined().map { $0.views ?? -1 }
         #expect(views == views.sorted(by: >))
-        // Among equal views the newest video comes first.
+        // Among videos with equal views, the newest comes first.
         #expect(
             popular[0].prefix(3).map(\.key) == [
                 "youtube:video44", "youtube:video39", "youtube:video34",

@@ -143,8 +143,7 @@ import Testing
         #expect(shown[3].file?.bytes == 12 && shown[3].text == nil)
         let all = try await chat(store, blocked: true).messages
         #expect(all.map(\.id) == ["1", "2", "3", "4", "5"] && all.last?.isBlocked == true)
-        // A moderator blocks one message and unblocks another; an older observation changes
-        // nothing.
+        // A moderator blocks one message and unblocks another; an older observation has no effect.
         try await store.log.append([
             Self.message(1, at: 1, seen: 9) { $0.isBlocked = true },
             Self.message(5, at: 5, seen: 9) { $0.isBlocked = false },

@@ -6,8 +6,8 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// For the projections that remotes use, folding or explaining a single key agrees with a replay of
-/// the entire log.
+/// For the projections that remotes use, folding or explaining a single key gives the same result
+/// as replaying the entire log.
 @Suite(.offTasks) struct KeyExplanationTests {
     private static func history(
         _ count: Int, _ random: inout SeededGenerator

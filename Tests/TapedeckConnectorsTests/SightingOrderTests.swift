@@ -8,7 +8,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// A show folds to the same state in every order of its sightings, although repeated facts are not
+/// A show folds to the same state for every order of its sightings, although repeated facts are not
 /// recorded again.
 @Suite(.offTasks) struct SightingOrderTests {
     /// Returns the digests of the shows and episodes in a store that has recorded the new facts
@@ -56,8 +56,8 @@ import Testing
         #expect(try await digests([answers[1], answers[0], answers[2]]) == expected)
     }
 
-    /// A field that is missing from the last sighting has the value from the latest sighting that
-    /// contains the field.
+    /// If the last sighting lacks a field, the field has the value from the latest sighting that
+    /// contains it.
     @Test func partialSightingsKeepTheMissingFields() async throws {
         let answers = [
             try show(at: 1) { ($0.name, $0.language) = ("Seven", "English") },

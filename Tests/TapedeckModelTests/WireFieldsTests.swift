@@ -4,7 +4,7 @@ import Testing
 
 struct WireFieldsTests {
     @Test func fieldsAreReadInPlace() {
-        // 1: 150, 2: "testing", 3: fixed32 1, 4: fixed64 2.
+        // Field 1 is 150, field 2 is "testing", field 3 is fixed32 1, and field 4 is fixed64 2.
         let bytes: [UInt8] =
             [0x08, 0x96, 0x01, 0x12, 0x07] + Array("testing".utf8) + [0x1D, 1, 0, 0, 0]
             + [0x21, 2, 0, 0, 0, 0, 0, 0, 0]

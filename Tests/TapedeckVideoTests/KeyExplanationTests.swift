@@ -4,7 +4,8 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Folding or explaining a single key agrees with replays of the entire log, for every projection.
+/// Folding or explaining a single key gives the same result as replaying the entire log, for every
+/// projection.
 @Suite(.offTasks) struct KeyExplanationTests {
     /// Returns a check for one of the order suites, with the projections of the suite and a random
     /// history.

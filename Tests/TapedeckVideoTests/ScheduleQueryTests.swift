@@ -96,8 +96,8 @@ import Testing
         // before and after each change.
         try add(&script, 1, of: 1, at: "2019-03-10T04:30:00Z")
         try add(&script, 2, of: 1, at: "2019-03-11T03:30:00Z")
-        // This episode begins at 00:30 local time on Monday, which would still be Sunday in winter
-        // time.
+        // This episode begins at 00:30 local time on Monday, which would still be Sunday in
+        // standard time.
         try add(&script, 3, of: 1, at: "2019-03-11T04:30:00Z")
         try add(&script, 4, of: 1, at: "2019-11-03T03:30:00Z")
         try add(&script, 5, of: 1, at: "2019-11-04T04:30:00Z")

@@ -22,7 +22,7 @@ public struct AskQuestion: Sendable {
         question = try QuestionAsked.with { ($0.receiver, $0.text) = (receiver, text) }.normalized()
     }
 
-    /// A reason why nothing is recorded.
+    /// A reason why the command is refused.
     public enum Refusal: CommandRefusal {
         /// The user is unknown.
         case unknownUser

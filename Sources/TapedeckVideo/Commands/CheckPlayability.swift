@@ -32,7 +32,7 @@ public struct CheckPlayability: Sendable {
         self.delay = delay
     }
 
-    /// A reason why nothing is recorded.
+    /// A reason why the command is refused.
     public enum Refusal: CommandRefusal {
         /// The check failed, but an earlier check has failed too, and the next check is not due
         /// yet.

@@ -18,7 +18,7 @@ public struct CommentOnAnswer: Sendable {
         comment = try CommentPosted.with { ($0.answer, $0.text) = (answer, text) }.normalized()
     }
 
-    /// A reason why nothing is recorded.
+    /// A reason why the command is refused.
     public enum Refusal: CommandRefusal {
         /// The answer is unknown.
         case unknownAnswer

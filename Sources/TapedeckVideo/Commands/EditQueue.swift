@@ -34,7 +34,7 @@ public struct EditQueue: Sendable {
         self.queue = queue
     }
 
-    /// A reason why nothing is recorded.
+    /// A reason why the command is refused.
     public enum Refusal: CommandRefusal {
         /// The video is already in the queue.
         case alreadyQueued

@@ -37,7 +37,7 @@ public struct FailExtraction: Sendable {
         self.delay = delay
     }
 
-    /// A reason why nothing is recorded.
+    /// A reason why the command is refused.
     public enum Refusal: CommandRefusal {
         /// The attempt failed, but an earlier attempt has failed too, and the next attempt is not
         /// due yet.

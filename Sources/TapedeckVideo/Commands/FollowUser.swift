@@ -19,7 +19,7 @@ public struct FollowUser: Sendable {
         self.isOn = isOn
     }
 
-    /// A reason why nothing is recorded.
+    /// A reason why the command is refused.
     public enum Refusal: CommandRefusal {
         /// The user is unknown.
         case unknownUser

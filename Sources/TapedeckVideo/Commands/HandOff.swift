@@ -25,7 +25,7 @@ public struct HandOff: Sendable {
         self.now = now
     }
 
-    /// A reason why nothing is recorded.
+    /// A reason why the command is refused.
     public enum Refusal: CommandRefusal {
         /// The source and the target are the same device.
         case sameDevice

@@ -46,7 +46,7 @@ public struct RecordAnswer: Sendable {
         self.step = step
     }
 
-    /// A reason why nothing is recorded.
+    /// A reason why the command is refused.
     public enum Refusal: CommandRefusal {
         /// The total length of the segments exceeds the limit by this many seconds.
         ///

@@ -22,7 +22,7 @@ public struct RemoveDownloads: Sendable {
         self.device = device
     }
 
-    /// A reason why nothing is recorded.
+    /// A reason why the command is refused.
     public enum Refusal: CommandRefusal {
         /// The video is not on the device's disk.
         case notOnDisk(VideoKey)

@@ -46,7 +46,7 @@ public struct ShareVideo: Sendable {
         }.normalized()
     }
 
-    /// A reason why nothing is recorded.
+    /// A reason why the command is refused.
     public enum Refusal: CommandRefusal {
         /// The video is not on any of the store's lists.
         case unknownVideo

@@ -30,7 +30,7 @@ package struct FieldNames: Sendable {
     /// Returns an error for the first unknown name in a payload, or nil if all names are known.
     ///
     /// - Parameters:
-    ///   - order: the names in the object, in the order in which the payload contains them.
+    ///   - order: the names in the object, in the order of the payload.
     ///   - type: the type of the event.
     package func refusal(
         of object: [String: JSONValue], order: [String], _ type: EventType

@@ -1,8 +1,8 @@
 public import TapedeckModel
 
 extension ProposedEvent {
-    /// Creates a proposal that records a video from a remote as unplayable because its id is
-    /// malformed, so that it cannot come from the provider; nil if the id is well-formed.
+    /// Creates a proposal that records a remote's video as unplayable because its provider cannot
+    /// have issued its id; nil if the id is well-formed.
     ///
     /// The finding is recorded once.
     package static func malformedVideo(_ video: VideoKey) throws -> ProposedEvent? {

@@ -127,7 +127,7 @@ extension PlaybackCoalescing.Report {
         event.viewing == other.event.viewing && event.video == other.event.video
     }
 
-    /// Returns whether `held`, which is between `kept` and this report, can be dropped without
+    /// Returns whether `held`, a report between `kept` and this one, can be dropped without
     /// changing a list.
     fileprivate func canReplace(
         _ held: PlaybackCoalescing.Report, after kept: PlaybackCoalescing.Report

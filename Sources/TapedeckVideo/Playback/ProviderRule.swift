@@ -1,4 +1,4 @@
-/// A rule that determines whether a video can be played from its provider and id alone.
+/// A rule that decides whether a video can be played, based only on its provider and its id.
 ///
 /// The rules need no network. `PlayabilityCheck` uses the `standard` rule; the other rules are those
 /// of Shelby's two clients.

@@ -198,7 +198,7 @@ public struct AnswerList: Projection {
         if let known, order <= known { return }
         key.removeItem(like.removed ? shownName : removedName)
         key.setItem(like.removed ? removedName : shownName, order.item)
-        // The like that represents the user.
+        // The user is listed under their first like that the remote shows.
         let liker = AnswerItems.liker(like.user)
         let held = key.item(liker)
         let first = key.firstItem(prefix: RowKey(shown)).map { Array($0.name[shown.count...]) }

@@ -1,6 +1,6 @@
 internal import TapedeckModel
 
-/// The fields of a `BroadcastReceived` payload, located but not copied.
+/// The locations of the fields in a `BroadcastReceived` payload, which are not copied.
 ///
 /// Several projections fold millions of `BroadcastReceived` payloads, and fully decoding them would
 /// take most of the time.

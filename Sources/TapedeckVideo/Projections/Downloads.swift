@@ -22,7 +22,7 @@ public struct Downloads: Projection {
     public var tagKind: String { "device" }
     /// Completed downloads and removals.
     public var eventTypes: [EventType] { [DownloadCompleted.eventType, DownloadRemoved.eventType] }
-    /// Any order.
+    /// Any order: only each device's newest report about a video is used.
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {
@@ -33,7 +33,7 @@ public struct Downloads: Projection {
     }
     /// One table: the downloaded files.
     public var tables: [String] { ["oldest-first"] }
-    /// True.
+    /// True: the rows of table 0 come from the items.
     public var itemsYieldRows: Bool { true }
 
     /// Returns the tag of a device; an empty name means the default device.

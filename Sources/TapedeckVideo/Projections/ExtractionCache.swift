@@ -18,7 +18,7 @@ public struct ExtractionCache: Projection {
     public var tagKind: String { "video" }
     /// Extracted addresses and failed extractions.
     public var eventTypes: [EventType] { [VideoExtracted.eventType, ExtractionFailed.eventType] }
-    /// Any order.
+    /// Any order: only the newest address and the newest failure are used.
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {

@@ -160,7 +160,7 @@ public struct FollowList: Projection {
         var isOn: Bool {
             guard let own else { return isShown }
             if own.isWanted { return own.isOn }
-            // A confirmed toggle applies until a sighting of the edge follows the confirmation.
+            // A confirmed toggle applies until the edge is sighted after the confirmation.
             if let outcome = own.outcome, outcome.kind == .confirmed {
                 let seen = shownOrder?.observedVersion ?? 0
                 return seen > outcome.order.activityMilliseconds ? isShown : own.isOn

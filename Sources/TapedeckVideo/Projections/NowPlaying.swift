@@ -16,7 +16,7 @@ public struct NowPlaying: Projection {
     public var tagKind: String { "device" }
     /// Reports from devices.
     public var eventTypes: [EventType] { [NowPlayingChanged.eventType] }
-    /// Any order.
+    /// Any order: only the newest report from a device is used.
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {

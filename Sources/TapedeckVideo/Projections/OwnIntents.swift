@@ -41,7 +41,7 @@ extension KeyedState {
 
     /// Adds an outcome; returns the change in the number of waiting intents.
     mutating func addOutcome(_ event: borrowing FoldEvent) throws(ModelError) -> Int {
-        // A confirmation changes nothing, because the intent waits until a remote shows its result.
+        // A confirmation has no effect, because the intent waits until a remote shows its result.
         guard let (intent, outcome) = try IntentOutcome.read(event.payload, order: event.order),
             outcome.kind != .confirmed
         else { return 0 }

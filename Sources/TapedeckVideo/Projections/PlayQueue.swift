@@ -48,7 +48,7 @@ public struct PlayQueue: Projection {
     }
     /// One table: the entries.
     public var tables: [String] { ["by-place"] }
-    /// True.
+    /// True: the rows of table 0 come from the items.
     public var itemsYieldRows: Bool { true }
 
     /// Returns the tag of a queue; an empty name means the default queue.

@@ -49,7 +49,7 @@ public struct PlayStatistics: Projection {
     }
     /// One table: the quarters.
     public var tables: [String] { ["earliest-first"] }
-    /// True.
+    /// True: the rows of table 0 come from the items.
     public var itemsYieldRows: Bool { true }
 
     static let quarterMilliseconds: Int64 = 900_000

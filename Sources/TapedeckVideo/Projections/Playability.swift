@@ -34,7 +34,7 @@ public struct Playability: Projection {
             VideoListed.eventType,
         ]
     }
-    /// Any order.
+    /// Any order: each field is the newest value, or the earliest or latest of several times.
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {
@@ -114,7 +114,7 @@ public struct Playability: Projection {
             return at == .max ? nil : at
         }
 
-        /// The state as stored in rows. It contains whether the video is listed, but not how often
+        /// The state as stored in rows. It records whether the video is listed, but not how often
         /// or when, so that further broadcasts of a checked video do not change any rows.
         fileprivate var shown: State {
             var shown = self

@@ -29,7 +29,7 @@ public struct Playback: Projection {
     public var tagKind: String { "video" }
     /// Playback reports and watched intervals.
     public var eventTypes: [EventType] { [PlaybackProgressed.eventType, VideoWatched.eventType] }
-    /// Any order.
+    /// Any order: each field is the newest value or a sum.
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {

@@ -1,7 +1,7 @@
 internal import TapedeckModel
 
-/// The fields of a `PlaybackProgressed` payload, located but not copied, as there can be millions
-/// of reports.
+/// The locations of the fields in a `PlaybackProgressed` payload. The fields are not copied,
+/// because there can be millions of reports.
 struct ProgressWire {
     /// The bytes of the viewing's name; never empty.
     let viewing: WireField

@@ -35,7 +35,7 @@ public struct ScheduleListings: Projection {
         var listedAt: Int64 = 0
         /// The episodes in the newest response, sorted.
         var episodes: [Int64] = []
-        /// The episodes that earlier responses contained and the newest does not, sorted.
+        /// The episodes that earlier responses contained but the newest one does not, sorted.
         var gone: [Int64] = []
 
         /// Creates the initial state.

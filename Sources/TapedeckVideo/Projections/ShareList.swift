@@ -17,7 +17,7 @@ public struct ShareList: Projection {
     public var tagKind: String { "video" }
     /// Shares of videos.
     public var eventTypes: [EventType] { [VideoShared.eventType] }
-    /// Any order.
+    /// Any order: shares are independent of each other.
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {
@@ -25,7 +25,7 @@ public struct ShareList: Projection {
     }
     /// One table: the list.
     public var tables: [String] { ["last-first"] }
-    /// True.
+    /// True: the rows of table 0 come from the items.
     public var itemsYieldRows: Bool { true }
 
     /// The number of times a video was shared.

@@ -122,8 +122,8 @@ public struct VideoList: Projection {
             return ownLike
         }
 
-        /// The state as stored in rows: whether the video is liked and watched but not why, so that
-        /// invisible changes do not change rows.
+        /// The state as stored in rows: whether the video is liked and watched, but not why, so
+        /// that changes that users cannot see do not change the rows.
         fileprivate var shown: State {
             var shown = self
             shown.liked = isLiked ? 1 : 0

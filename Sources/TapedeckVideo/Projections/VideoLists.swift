@@ -38,7 +38,7 @@ public struct VideoLists: Projection {
     }
     /// One table: the lists.
     public var tables: [String] { ["newest-first"] }
-    /// True.
+    /// True: the rows of table 0 come from the items.
     public var itemsYieldRows: Bool { true }
 
     /// The number of lists that contain a video.

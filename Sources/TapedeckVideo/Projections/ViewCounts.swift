@@ -12,10 +12,9 @@ public import TapedeckProjections
 /// An opening that starts a window is added to the remote's count until that count has been read
 /// again after the opening was sent. A refused or dropped opening is never added. If the outcome of
 /// a request is unknown, the opening is treated as accepted, because missing an opening is better
-/// than counting it twice. An opening is also treated as accepted if a device that had not yet
-/// received the opening that started the window sent another report in that window. If a count has
-/// no time, it is unknown which openings it includes. Table 0 contains one row per video, with its
-/// state.
+/// than counting it twice. It is also treated as accepted if another device, which had not received
+/// it yet, sent its own report in the same window. If a count has no time, it is unknown which
+/// openings it includes. Table 0 contains one row per video, with its state.
 ///
 /// | item | value |
 /// |---|---|
@@ -225,8 +224,8 @@ extension KeyedState<ViewCounts.State> {
         if standing.isUncounted { state.uncounted += 1 }
     }
 
-    /// Recomputes the status of the openings that the newest sighting includes because they were
-    /// sent before that sighting.
+    /// Recomputes the status of the openings that were sent before the newest sighting, whose count
+    /// therefore includes them.
     fileprivate mutating func coverConfirmed() throws(ModelError) {
         while let first = firstItem(prefix: RowKey(ViewItems.confirmed)),
             ViewItems.time(first.name) <= state.countedUntil

@@ -101,7 +101,7 @@ public struct WatchLater: Projection {
     }
     /// Any order for the crossing rule, canonical order for the 2012 rule.
     public var law: FoldLaw { rule == .crossing ? .any : .canonical }
-    /// True.
+    /// True: compaction removes superseded playback reports.
     public var foldsCompacted: Bool { true }
     /// The rule in one sentence.
     public var ruleText: String? {

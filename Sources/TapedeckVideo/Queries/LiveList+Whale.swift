@@ -18,8 +18,8 @@ extension LiveQuery where Self == LiveList<AnswerEntry> {
         let shown = Self.Part(RowRange(of: projections.answers)) { row, queries, _ in
             LiveEntry(try queries.shownAnswer(row, likedBy: queries.ownUser()))
         }
-        // These rows may affect every entry, because no key shows whom a question concerns or who
-        // likes an answer.
+        // These rows may affect every entry, because the keys do not show whom a question concerns
+        // or who likes an answer.
         let details =
             people(projections) + [
                 (RowRange(of: projections.questions), nil),

@@ -113,8 +113,8 @@ extension LiveQuery where Self == LiveList<GroupEntry> {
         ]
         var dependencies: [any Projection] = []
         if table.isOfSubmissions {
-            // Names of accounts may affect every entry, because no key shows which videos belong to
-            // an account.
+            // Account names may affect every entry, because the keys do not show which videos
+            // belong to an account.
             details.append((RowRange(of: projections.accounts), nil))
             dependencies.append(projections.viewCounts)
         }
@@ -177,7 +177,7 @@ extension LiveQuery where Self == LiveList<SubmissionEntry> {
             [part],
             details: [
                 (RowRange(of: projections.viewCounts), 0),
-                // Names of accounts may affect every entry, because no key shows which videos
+                // Account names may affect every entry, because the keys do not show which videos
                 // belong to an account.
                 (RowRange(of: projections.accounts), nil),
             ], limit: limit, projections)

@@ -107,7 +107,8 @@ extension LiveArrangement where Self == ArrangedList<ScheduleRow, DatedEpisode> 
 }
 
 extension ListedEpisode {
-    /// Returns the episodes in some rows, except cancelled ones, in order of start time and id.
+    /// Returns the episodes in the given rows, except cancelled ones, in order of start time and
+    /// id.
     fileprivate static func listed(_ rows: [ScheduleRow]) -> [ListedEpisode] {
         var listings = DayListings()
         for case .listing(let day, let listing) in rows.map(\.kind) {

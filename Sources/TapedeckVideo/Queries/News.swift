@@ -138,7 +138,8 @@ extension VideoQueries {
         return shares
     }
 
-    /// Returns the comments of other users on videos after a position that the remote still shows.
+    /// Returns other users' comments on videos that were first sighted after a position and that
+    /// the remote still shows.
     private func newComments(
         since mark: LogPosition, through head: LogPosition, in log: EventLog
     ) throws -> [Comment] {

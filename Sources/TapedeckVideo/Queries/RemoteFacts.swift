@@ -214,7 +214,7 @@ package struct KnownSubmission: Sendable {
     }
 }
 
-/// The state of an opening of a video, for connectors that report it to a remote.
+/// The state of a video opening, for connectors that report it to a remote.
 package enum KnownOpening: Sendable {
     /// The opening counts as a view, and no other report for its time window has been sent.
     case counts

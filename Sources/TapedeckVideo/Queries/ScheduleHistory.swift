@@ -95,7 +95,7 @@ struct ScheduleHistory {
 
     // MARK: - Facts before and after
 
-    /// Returns the merged sightings of an entity, up to the first position and up to the second.
+    /// Returns the merged sightings of an entity as of the first position and as of the second.
     func sum<Message: Sighting & VideoEvent>(
         of type: Message.Type, _ key: Tag
     ) throws -> (before: Message?, after: Message?) {
@@ -109,7 +109,7 @@ struct ScheduleHistory {
         return (try sum(events.filter { $0.position <= mark }), try sum(events))
     }
 
-    /// Returns the newest sighting of an entity at the first position and at the second.
+    /// Returns the newest sighting of an entity as of the first position and as of the second.
     func newest<Message: VideoEvent>(
         of type: Message.Type, _ key: Tag
     ) throws -> (before: Message?, after: Message?) {
@@ -119,7 +119,8 @@ struct ScheduleHistory {
         )
     }
 
-    /// Returns a listing at the first position and at the second; each listing is read only once.
+    /// Returns a listing as of the first position and as of the second; each listing is read only
+    /// once.
     mutating func listing(
         _ key: Tag
     ) throws -> (before: ScheduleListings.State?, after: ScheduleListings.State?) {

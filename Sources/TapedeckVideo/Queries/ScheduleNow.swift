@@ -59,7 +59,7 @@ extension VideoQueries {
             episodes: shown.entries, nextChangeAt: shown.nextChangeAt.map(UTCTime.init))
     }
 
-    /// Returns whether all episodes of all channels begin before a time.
+    /// Returns whether all known episodes, of any channel, begin before the given time.
     private func isLast(_ time: UTCTime) throws -> Bool {
         try reader.rows(
             of: projections.schedule, table: EpisodeSchedule.byStart,

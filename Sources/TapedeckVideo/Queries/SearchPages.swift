@@ -46,7 +46,7 @@ public struct SearchedText: Codable, Hashable, Sendable {
     public var field: SearchField
     /// The text.
     public var text: String
-    /// The positions of the searched words in the text; empty if the words are only in other texts.
+    /// The positions of the matched words in the text; empty if only other texts contain the words.
     public var matches: [SearchMatch]
 }
 

@@ -92,8 +92,7 @@ extension VideoQueries {
     /// name.
     ///
     /// Searches the user name, and the first and last name joined by a space. This method examines
-    /// every user after the previous page, whereas `search` uses an index to find words by their
-    /// beginnings.
+    /// every user after the previous page, whereas `search` uses an index to find words by prefix.
     ///
     /// - Parameter text: the text to find; blank text finds all users.
     public func users(

@@ -71,7 +71,7 @@ public struct SearchIndex<Base: Projection>: Projection {
     }
     /// For each kind, a table of terms and possibly one of term beginnings.
     public var tables: [String] { kinds.flatMap(\.tables) }
-    /// True.
+    /// True: the index is maintained only once a search has used it.
     public var isOnDemand: Bool { true }
     /// False: observers follow the results, not the index.
     public var rowsAreFollowed: Bool { false }
@@ -154,7 +154,7 @@ private struct SearchFronts {
 
 /// The format of the rows of an index.
 enum SearchRow {
-    /// The number of letters in the beginnings that are indexed for longer terms.
+    /// The number of letters in the indexed beginnings of longer terms.
     static let lettersPerStart = 3
 
     /// Returns the key prefix of the rows for a term, or for the beginning of a term, in fields of
@@ -186,6 +186,6 @@ enum SearchRow {
     /// The last byte can be incremented because terms and weights contain no byte 255.
     static func end(of start: [UInt8]) -> [UInt8] { start.dropLast() + [(start.last ?? 0) + 1] }
 
-    /// Returns the term, or the beginning of a term, that is in the key of a row.
+    /// Returns the term, or the beginning of a term, in the key of a row.
     static func term(ofKey key: [UInt8]) -> [UInt8] { Array(key.prefix { $0 != 0 }) }
 }

@@ -97,7 +97,7 @@ struct SearchText {
         return terms
     }
 
-    /// Returns the range of each letter with the next one, and the range of the last letter alone.
+    /// Returns the range of each pair of adjacent letters, and the range of the last letter alone.
     static func pairs(of run: ArraySlice<UInt8>) -> [Range<Int>] {
         let starts = run.indices.filter { isStart(run[$0]) } + [run.endIndex]
         return starts.indices.dropLast().map {

@@ -26,7 +26,7 @@ struct SearchThing {
     var at: Int64?
     let place: SearchPlace
     let texts: [Text]
-    /// The broadcast with which a comment was shared.
+    /// The id of the broadcast, if the comment is the text of a broadcast.
     var broadcast: [UInt8]?
     /// The minimum weight of a match's rank; a match that occurs only in fields with smaller
     /// weights is ignored.
@@ -84,8 +84,8 @@ struct SearchPlace: Equatable {
 }
 
 extension SearchIndex<SharedVideos> {
-    /// Indexes the comments on videos, and the videos by their sharer and by the titles of all
-    /// their broadcasts and of their description.
+    /// Indexes comments on videos, and videos by their sharer, by the titles of all their
+    /// broadcasts, and by the title in their description.
     static func videos(_ base: VideoList) -> SearchIndex {
         SearchIndex(SharedVideos(base), version: 3, [.video, .comment]) { state, key in
             let video = state.video

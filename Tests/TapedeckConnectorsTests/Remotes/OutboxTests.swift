@@ -64,7 +64,7 @@ import Testing
         }
         #expect(try !isExpired(at: 0) && !isExpired(at: 61))
         #expect(try isExpired(at: 62))
-        // An attempt that did not reach the remote changes nothing.
+        // An attempt that did not reach the remote has no effect.
         script.add(try OutboxTests.outcome(.unsent, of: intent), at: 30)
         #expect(try isExpired(at: 62))
         script.add(try OutboxTests.outcome(.dispatched, of: intent), at: 31)

@@ -4,7 +4,7 @@ import TapedeckConnectors
 import TapedeckSync
 import TapedeckTesting
 
-/// A simulated remote in virtual time, with which any number of devices can sync.
+/// A simulated remote in virtual time that any number of devices can sync with.
 final class RemoteWorld {
     let clock: ManualClock
     var simulator: any RemoteSimulator

@@ -48,7 +48,8 @@ import Testing
             step = try session.woken()
         }
 
-        /// Wakes the session at a time and returns the subjects of the requests that follow.
+        /// Wakes the session at the given time and returns the subjects of the requests that
+        /// follow.
         func asks(at time: UInt64) throws -> [String] {
             let first = desk.world.requests.count
             try wake(at: time)

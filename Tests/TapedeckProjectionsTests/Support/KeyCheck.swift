@@ -121,7 +121,8 @@ struct KeyCheck {
         return found
     }
 
-    /// Checks the roles that `explain` reports against replays without the events concerned.
+    /// Checks the roles that `explain` reports, by replaying the history without the events
+    /// concerned.
     ///
     /// - Returns: The number of events with each role.
     @discardableResult

@@ -54,7 +54,7 @@ public struct WhaleSimulator: RemoteSimulator, SimulatorEngine {
     /// Ends every session.
     public mutating func expireTokens() { sessions.closeAll() }
 
-    /// Issues a token without a password, for tests that do not test logging in.
+    /// Issues a token without a password, for tests that are not about logging in.
     public mutating func token(forUser id: Int, at now: Int64) -> String {
         sessions.open(user: id, at: now, life: core.adversary.tokenLifeMilliseconds).token
     }
