@@ -108,6 +108,7 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
     private static func endsID(_ character: Character) -> Bool { "&?#".contains(character) }
 
     /// Returns an id in which every byte that is not a visible ASCII character is percent-encoded.
+    ///
     /// A leading `//` is encoded as well, because a key must not look like a URL.
     private static func encoded(_ id: Substring) -> String {
         func isPlain(_ byte: UInt8) -> Bool { (0x21...0x7E).contains(byte) }

@@ -154,8 +154,9 @@ extension ChatFile {
 }
 
 extension JSONElement {
-    /// The smallest number that is interpreted as milliseconds. In seconds it would be a time in
-    /// the year 5138; in milliseconds it is a time in 1973.
+    /// The smallest number that is interpreted as milliseconds.
+    ///
+    /// In seconds it would be a time in the year 5138; in milliseconds it is a time in 1973.
     private static let millisecondsMin = 100_000_000_000.0
 
     /// Returns a member that is a time in an undocumented format, as Unix milliseconds.

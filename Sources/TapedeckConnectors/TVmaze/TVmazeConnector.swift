@@ -18,8 +18,9 @@ internal import TapedeckVideo
 /// Each feed is named after a weekday, and the date is the position in the feed. The store
 /// therefore keeps the state of only seven feeds per schedule, not of one feed per date.
 package struct TVmazeConnector: Connector {
-    /// The maximum number of casts requested per pass. At 20 requests per 10 s, they take about two
-    /// minutes.
+    /// The maximum number of casts requested per pass.
+    ///
+    /// At 20 requests per 10 s, they take about two minutes.
     static let castsMax = 200
 
     private let schedules: [TVmazeSchedule]

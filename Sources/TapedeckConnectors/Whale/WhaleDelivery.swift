@@ -2,8 +2,9 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// The highest ids known when a request is sent. The object that the request creates gets a higher
-/// id.
+/// The highest ids known when a request is sent.
+///
+/// The object that the request creates gets a higher id.
 struct WhaleBaseline: Hashable {
     /// The highest id of a comment or of a question.
     var number: Int64

@@ -112,8 +112,9 @@ struct AnswerLength: Hashable, Comparable, Sendable {
 
     var seconds: Double { Double(milliseconds) / 1_000 }
     var isTooLong: Bool { self >= .end }
-    /// The number of seconds by which the duration exceeds the limit. A duration equal to the limit
-    /// is too long as well, although the excess is then 0.
+    /// The number of seconds by which the duration exceeds the limit.
+    ///
+    /// A duration equal to the limit is too long as well, although the excess is then 0.
     var excessSeconds: Double {
         max(0, Double(milliseconds - AnswerLength.end.milliseconds) / 1_000)
     }

@@ -1,5 +1,6 @@
-/// A stretch of uninterrupted playback within a viewing. Each skip begins a new run, but a pause
-/// does not.
+/// A stretch of uninterrupted playback within a viewing.
+///
+/// Each skip begins a new run, but a pause does not.
 ///
 /// This type reads no clock: the caller passes the time of a monotonic clock.
 package struct PlaybackRun: Sendable {

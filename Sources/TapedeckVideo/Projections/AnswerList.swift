@@ -37,8 +37,9 @@ public struct AnswerList: Projection {
             IntentOutcome.eventType,
         ]
     }
-    /// Any order: an upload or sighting that arrives out of order requests a refold. Likes are
-    /// independent of each other, and only the last toggle and the last outcome are used.
+    /// Any order: an upload or sighting that arrives out of order requests a refold.
+    ///
+    /// Likes are independent of each other, and only the last toggle and the last outcome are used.
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {

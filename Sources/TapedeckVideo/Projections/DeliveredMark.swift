@@ -41,8 +41,9 @@ struct DeliveredMark: Equatable {
         key.setItem(name, writer.bytes)
     }
 
-    /// Returns whether a toggle was confirmed on a broadcast at a version. If so, this store
-    /// delivered the mark that the broadcast has at that version.
+    /// Returns whether a toggle was confirmed on a broadcast at a version.
+    ///
+    /// If so, this store delivered the mark that the broadcast has at that version.
     static func isOwn(
         _ broadcast: [UInt8], version: UInt64, _ key: borrowing KeyedState<WatchLater.State>
     ) throws -> Bool {

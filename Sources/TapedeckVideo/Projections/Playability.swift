@@ -114,8 +114,10 @@ public struct Playability: Projection {
             return at == .max ? nil : at
         }
 
-        /// The state as stored in rows. It records whether the video is listed, but not how often
-        /// or when, so that further broadcasts of a checked video do not change any rows.
+        /// The state as stored in rows.
+        ///
+        /// It records whether the video is listed, but not how often or when, so that further
+        /// broadcasts of a checked video do not change any rows.
         fileprivate var shown: State {
             var shown = self
             (shown.listings, shown.listedAt) = (min(listings, 1), nil)

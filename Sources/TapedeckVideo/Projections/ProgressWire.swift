@@ -1,7 +1,8 @@
 internal import TapedeckModel
 
-/// The locations of the fields in a `PlaybackProgressed` payload. The fields are not copied,
-/// because there can be millions of reports.
+/// The locations of the fields in a `PlaybackProgressed` payload.
+///
+/// The fields are not copied, because there can be millions of reports.
 struct ProgressWire {
     /// The bytes of the viewing's name; never empty.
     let viewing: WireField

@@ -1,7 +1,7 @@
 /// A field of a result that is encoded as `null` if its value is unknown.
 ///
-/// By default, Swift omits optionals that are nil. A client could then not tell an unknown value
-/// from a field that an older version does not support.
+/// By default, Swift omits optionals that are nil. Clients could then not distinguish unknown
+/// values from fields that an older version does not support.
 @propertyWrapper
 public struct NullWhenNil<Value: Codable & Hashable & Sendable>: Codable, Hashable, Sendable {
     /// The value; nil if unknown.

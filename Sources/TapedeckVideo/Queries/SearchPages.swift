@@ -148,7 +148,7 @@ extension VideoQueries {
     /// A shared video is found by the titles of all its broadcasts. A video that was also submitted
     /// appears as a submission, too. Chats are not searched.
     ///
-    /// The index is built the first time a query names it, and is kept up to date from then on. The
+    /// The index is built the first time a query names it, and is kept up to date after that. The
     /// cost of a page depends on its size, not on the number of hits. A search for several very
     /// common words that rarely occur together is an exception, because it reads all matches of one
     /// of these words. Throws `ModelError` with `.usage` if the text contains no word, and with

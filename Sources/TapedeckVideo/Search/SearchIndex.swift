@@ -5,7 +5,7 @@ public import TapedeckProjections
 ///
 /// The index folds the same events as the other projection and keeps the same states and items, so
 /// results can be built from the index alone; only the rows differ. A store builds the index at the
-/// first search, and maintains it from then on (`isOnDemand`).
+/// first search, and maintains it after that (`isOnDemand`).
 ///
 /// # Rows
 ///

@@ -69,8 +69,10 @@ public struct SharedVideos: Projection {
             }
         }
 
-        /// Encodes the state. If there are no other titles and no remote's list contains the video,
-        /// the result equals the encoded state of `VideoList`.
+        /// Encodes the state.
+        ///
+        /// If there are no other titles and no remote's list contains the video, the result equals
+        /// the encoded state of `VideoList`.
         public func encode(into bytes: inout StateWriter) {
             video.encode(into: &bytes)
             guard !otherTitles.isEmpty || entries.lists > 0 else { return }

@@ -12,7 +12,8 @@ final class RemoteWorld {
     private(set) var requests: [RemoteRequest] = []
     /// The latency in each direction, in milliseconds.
     var latency = 20
-    /// How far the remote's clock is ahead of the devices' clock, in milliseconds.
+    /// The offset of the remote's clock from the devices' clock, in milliseconds; positive if it is
+    /// ahead.
     var ahead: Int64 = 0
     /// The path of the remote's URL.
     var root = ""

@@ -40,8 +40,9 @@ extension BirdTubeSimulator {
         return Self.success()
     }
 
-    /// Counts one view per call. For an unknown video, the response is the same but nothing is
-    /// counted.
+    /// Counts one view per call.
+    ///
+    /// For an unknown video, the response is the same but nothing is counted.
     mutating func view(
         _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {

@@ -84,7 +84,9 @@ struct SimulatorCore: Sendable {
         return answerBroken ? .answerBroken : .fair
     }
 
-    /// The response of a failing server. It is HTML because the web server sends it, not the API.
+    /// The response of a failing server.
+    ///
+    /// It is HTML because the web server sends it, not the API.
     static let brokenAnswer = SimulatedResponse(
         status: 500, headers: [SimulatedField("Content-Type", "text/html")],
         body: Array("<html><body><h1>Internal Server Error</h1></body></html>".utf8))

@@ -5,7 +5,7 @@ internal import Synchronization
 final class SimulatorHost: Sendable {
     private struct State {
         var simulator: any RemoteSimulator
-        /// How far the simulator is ahead of the clock, in milliseconds.
+        /// The offset of the simulator's clock from the real clock, in milliseconds.
         var aheadMilliseconds: Int64 = 0
     }
 

@@ -78,8 +78,9 @@ public final class SimulatorServer: Service {
         self.init(simulator, journal: nil, configuration: configuration)
     }
 
-    /// Creates a server for a new simulator. The server replays the journal first, and then appends
-    /// each request to it.
+    /// Creates a server for a new simulator.
+    ///
+    /// The server replays the journal first, and then appends each request to it.
     package init(
         _ simulator: any RemoteSimulator, journal: SimulatorJournal?, configuration: Configuration
     ) {
