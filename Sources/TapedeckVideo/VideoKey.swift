@@ -49,10 +49,10 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
         }
         let bytes = text.utf8.drop(while: VideoKey.isSpace)
         let trimmed = String(text[bytes.startIndex...]).trimmingTrailingSpace()
-        guard !trimmed.isEmpty else { throw VideoKey.unknown("the text is empty") }
+        guard !trimmed.isEmpty else { throw VideoKey.unknown("the key or URL is empty") }
         guard trimmed.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw VideoKey.unknown(
-                "the text contains spaces, control characters or non-ASCII characters")
+                "the key or URL contains spaces, control characters or non-ASCII characters")
         }
         if let colon = trimmed.utf8.firstIndex(of: UInt8(ascii: ":")),
             trimmed.utf8[..<colon].allSatisfy(VideoKey.isProviderByte),
@@ -163,7 +163,7 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// A hint about the accepted forms of a video.
-    static let formHint = "give provider:id, such as youtube:dQw4w9WgXcQ, or the URL of one video"
+    static let formHint = "use provider:id, such as youtube:dQw4w9WgXcQ, or the URL of one video"
 
     /// Returns whether a byte is whitespace, which may surround a key.
     static func isSpace(_ byte: UInt8) -> Bool {

@@ -45,7 +45,7 @@ public struct YouTubePage: Hashable, Sendable {
         guard let video = facts.ids.lazy.compactMap(YouTubePage.key(of:)).first else {
             throw ModelError(
                 .invalidVideo, "the page does not name a YouTube video",
-                hint: "give the page that plays the video")
+                hint: "use the page that plays the video")
         }
         self.video = video
         title = facts.titles.first

@@ -40,7 +40,7 @@ public struct EditQueue: Sendable {
         case alreadyQueued
         /// The video is not in the queue.
         case notQueued
-        /// The video after which to insert is not in the queue, or is the inserted video itself.
+        /// The video to insert after is not in the queue, or is the inserted video itself.
         case noSuchPlace
         /// The queue is empty.
         case empty
@@ -53,7 +53,7 @@ public struct EditQueue: Sendable {
             case .alreadyQueued: "the video is already in the queue"
             case .notQueued: "the video is not in the queue"
             case .noSuchPlace:
-                "the video after which to insert is not in the queue, or is the inserted video itself"
+                "the video to insert after is not in the queue, or is the inserted video itself"
             case .empty: "the queue is empty"
             case .full: "the queue is full: it holds \(PlayQueue.videosMax) videos"
             }
@@ -70,7 +70,7 @@ public struct EditQueue: Sendable {
         /// A hint for the user.
         public var hint: String? {
             switch self {
-            case .alreadyQueued: "to move the video, play it next"
+            case .alreadyQueued: "run storectl do queue next to move the video"
             case .notQueued, .empty: nil
             case .noSuchPlace: "name another video, or none to insert at the front"
             case .full: "remove a video first"
