@@ -66,7 +66,7 @@ enum BirdTubeAccount {
     static func check(_ secrets: RemoteSecrets) throws(SyncFailure) {
         guard !secrets.user.isEmpty, !secrets.password.isEmpty else {
             throw SyncFailure(
-                .unauthorized, "BirdTube requires an e-mail address and a password",
+                .unauthorized, "BirdTube requires an email address and a password",
                 hint: "run storectl login NAME --user ADDRESS with the password on standard input")
         }
     }

@@ -82,7 +82,7 @@ package struct BirdTubeConnector: Connector {
 
     // MARK: - Login
 
-    /// Logs in with an e-mail address and a password.
+    /// Logs in with an email address and a password.
     package func login(
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {

@@ -60,14 +60,14 @@ package struct WhaleConnector: Connector {
 
     // MARK: - Login
 
-    /// Logs in with an e-mail address and a password; the token arrives in the response headers.
+    /// Logs in with an email address and a password; the token arrives in the response headers.
     package func login(
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
         guard let answer = answers.last else {
             guard !secrets.user.isEmpty, !secrets.password.isEmpty else {
                 throw SyncFailure(
-                    .unauthorized, "Whale requires an e-mail address and a password",
+                    .unauthorized, "Whale requires an email address and a password",
                     hint:
                         "run storectl login NAME --user ADDRESS with the password on standard input"
                 )

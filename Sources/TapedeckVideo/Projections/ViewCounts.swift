@@ -24,7 +24,7 @@ public import TapedeckProjections
 /// | `b` event-id | for a report that started no window: the opening that is counted in its place |
 /// | `c` time event-id | empty: the opening was sent at this time, and no count includes it yet |
 /// | `o` event-id | the last `IntentOutcome` of an intent for BirdTube |
-/// | `t` event-id 0 time event-id | empty: the second event, not the first, was sent at this time |
+/// | `t` event-id 0 time event-id | empty: the report with the second id was sent at this time, in place of the opening with the first id |
 ///
 /// A report requests a refold if it precedes the start of its viewer's last window, or another
 /// report of the same viewing.

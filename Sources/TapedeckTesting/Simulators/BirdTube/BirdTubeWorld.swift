@@ -4,7 +4,7 @@ public struct BirdTubeWorld: Hashable, Sendable {
     public struct User: Hashable, Sendable {
         /// The row's number, which the API shows only as the owner of videos.
         public var id: Int64
-        /// The e-mail address, which is used to sign in.
+        /// The email address, which is used to sign in.
         public var email: String
         /// The nickname.
         public var nickname: String

@@ -1,6 +1,6 @@
 /// The test account in every generated world; its credentials are not secret.
 public enum SimulatorAccount {
-    /// The e-mail address.
+    /// The email address.
     public static let user = "ada@example.org"
     /// The password.
     public static let password = "difference engine"

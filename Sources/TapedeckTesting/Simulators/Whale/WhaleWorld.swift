@@ -10,7 +10,7 @@ public struct WhaleWorld: Hashable, Sendable {
         public var lastName: String
         /// The user name.
         public var username: String
-        /// The e-mail address, which is used to log in.
+        /// The email address, which is used to log in.
         public var email: String
         /// The password.
         public var password: String
