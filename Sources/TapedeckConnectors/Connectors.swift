@@ -11,7 +11,7 @@ public enum Connectors {
 
     /// Returns the connector of a system at an address; nil if the system is unknown.
     ///
-    /// For Shelby, an address ending in `/v1` selects the API of 2012 to 2014; any other address
+    /// For Shelby, an address ending in `/v1` selects the 2012–2014 API; any other address
     /// selects v2.
     ///
     /// - Parameters:

@@ -327,7 +327,7 @@ struct DoVisitCommand: AsyncParsableCommand {
         commandName: "visit",
         abstract: "Record that you started using the app, which Shelby counts as a visit.",
         discussion: """
-            You must be signed in to Shelby. The API of 2012 to 2014 counts visits; other systems \
+            You must be signed in to Shelby. The 2012–2014 API counts visits; other systems \
             do not.
 
             EXAMPLE:

@@ -2,7 +2,7 @@ internal import TapedeckModel
 internal import TapedeckProjections
 internal import TapedeckVideo
 
-/// The broadcasts in the channels of Shelby's API of 2012, used to find removed broadcasts.
+/// The broadcasts in the channels of Shelby's 2012 API, used to find removed broadcasts.
 ///
 /// Items: `b` id → the state of the broadcast. Table 0 holds the broadcasts that the remote still
 /// has, one channel after another.

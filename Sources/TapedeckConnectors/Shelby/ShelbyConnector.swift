@@ -5,7 +5,7 @@ package import TapedeckProjections
 package import TapedeckSync
 package import TapedeckVideo
 
-/// The connector for Shelby's API of 2012 (`/v2`).
+/// The connector for Shelby's 2012 API (`/v2`).
 ///
 /// A read returns a list, or an object with `err`. A write returns an object, and an `err` in it is
 /// the only sign of failure; the HTTP status is meaningless. There is no paging and no way to

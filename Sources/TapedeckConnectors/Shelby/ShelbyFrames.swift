@@ -2,7 +2,7 @@ internal import TapedeckModel
 internal import TapedeckProjections
 internal import TapedeckVideo
 
-/// The frames that contain a video in Shelby's API of 2012 to 2014.
+/// The frames that contain a video in Shelby's 2012–2014 API.
 ///
 /// An intent for a video is sent to one of its frames. Items: `f` id → the state of the frame,
 /// which is merged from its sightings, field by field, in canonical order.

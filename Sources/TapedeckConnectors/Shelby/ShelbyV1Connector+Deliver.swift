@@ -151,7 +151,7 @@ extension ShelbyV1Connector {
         }
         let isByMail = share.destinations.contains("email")
         if isByMail, share.to.isEmpty {
-            return .refused(.invalidPayload, "a share by e-mail has no recipients")
+            return .refused(.invalidPayload, "a share by email has no recipients")
         }
         guard let frame = known.winner(rule) else { return waitsForShared }
         var fields = share.destinations.map { RemoteRequest.Field("destination[]", $0) }

@@ -3,7 +3,7 @@ package import TapedeckProjections
 package import TapedeckSync
 package import TapedeckVideo
 
-/// The connector for Shelby's API of 2012 to 2014 (`/v1`), at an address that ends in `/v1`.
+/// The connector for Shelby's 2012–2014 API (`/v1`), at an address that ends in `/v1`.
 ///
 /// Every response is an envelope that contains a status, which is used instead of the HTTP status.
 /// Lists are sorted by id, newest first. A page requested with `since_id` includes the row with
@@ -54,7 +54,7 @@ package struct ShelbyV1Connector: Connector {
 
     // MARK: - Login
 
-    /// Logs in with an e-mail address and a password, or with an account at a linked service; the
+    /// Logs in with an email address and a password, or with an account at a linked service; the
     /// response contains the user and the token.
     package func login(
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
@@ -91,7 +91,7 @@ package struct ShelbyV1Connector: Connector {
         } else {
             throw SyncFailure(
                 .unauthorized,
-                "Shelby requires an e-mail address and a password, or an account at a service",
+                "Shelby requires an email address and a password, or an account at a service",
                 hint: "run storectl login NAME --user ADDRESS with the password on standard input,"
                     + " or storectl login NAME --provider twitter --uid ID --token-file FILE")
         }

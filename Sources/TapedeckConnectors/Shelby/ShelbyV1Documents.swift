@@ -3,7 +3,7 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// Parses responses from Shelby's API of 2012 to 2014.
+/// Parses responses from Shelby's 2012–2014 API.
 enum ShelbyV1Documents {
     /// Returns the result in a response's envelope.
     ///

@@ -15,7 +15,7 @@ enum ShelbyV1Feed: Hashable {
     case roll(String)
 
     /// The maximum number of lists that are read in addition to the user's own; each list needs at
-    /// least one request per reading.
+    /// least one request per pass.
     static let listsMax = 50
 
     /// Creates the feed with a name; nil if there is none.

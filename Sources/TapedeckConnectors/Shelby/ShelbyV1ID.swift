@@ -1,4 +1,4 @@
-/// An id of Shelby's API of 2012 to 2014: 24 hex digits, the first eight of which are Unix seconds.
+/// An id of Shelby's 2012–2014 API: 24 hex digits, the first eight of which are Unix seconds.
 ///
 /// Ids from one server sort by creation time, with a resolution of one second.
 struct ShelbyV1ID: Hashable, Comparable {

@@ -1,7 +1,7 @@
 internal import TapedeckModel
 internal import TapedeckVideo
 
-/// Parses saved lists from Shelby's API of 2012 to 2014: dashboards and rolls, in their envelopes.
+/// Parses saved lists from Shelby's 2012–2014 API: dashboards and rolls, in their envelopes.
 enum ShelbyV1Lists {
     /// `/v1/dashboard` and `/v1/user/{id}/dashboard`: dashboard entries with their frames.
     static func dashboard(

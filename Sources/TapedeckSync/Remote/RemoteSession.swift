@@ -355,7 +355,7 @@ package struct RemoteSession {
             hint: "run storectl login \(remote.name)")
     }
 
-    /// Starts a new reading if the parts of the remote have changed.
+    /// Starts a new pass if the parts of the remote have changed.
     private mutating func takeUpParts(of current: Remote) throws {
         guard current.parts != remote.parts, let new = connection.connector(current) else { return }
         (remote, connector) = (current, new)

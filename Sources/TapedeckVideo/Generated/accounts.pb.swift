@@ -36,7 +36,7 @@ public nonisolated struct AccountObserved: Sendable {
   /// The system, such as `birdtube`.
   public var system: String = String()
 
-  /// The account's nickname; if it was never reported, the part of the e-mail address before the "@".
+  /// The account's nickname; if it was never reported, the part of the email address before the "@".
   public var nickname: String {
     get {_nickname ?? String()}
     set {_nickname = newValue}
@@ -46,7 +46,7 @@ public nonisolated struct AccountObserved: Sendable {
   /// Clears the value of `nickname`. Subsequent reads from it will return its default value.
   public mutating func clearNickname() {self._nickname = nil}
 
-  /// The account's e-mail address.
+  /// The account's email address.
   public var email: String {
     get {_email ?? String()}
     set {_email = newValue}

@@ -268,7 +268,7 @@ public nonisolated struct ProfileEdited: Sendable {
   /// Clears the value of `imageURL`. Subsequent reads from it will return its default value.
   public mutating func clearImageURL() {self._imageURL = nil}
 
-  /// The user's e-mail address.
+  /// The user's email address.
   public var email: String {
     get {_email ?? String()}
     set {_email = newValue}
@@ -409,7 +409,7 @@ public nonisolated struct UserObserved: Sendable {
   /// Clears the value of `imageURL`. Subsequent reads from it will return its default value.
   public mutating func clearImageURL() {self._imageURL = nil}
 
-  /// The user's e-mail address.
+  /// The user's email address.
   public var email: String {
     get {_email ?? String()}
     set {_email = newValue}

@@ -8,7 +8,7 @@
 // For information on using the generated types, please see the documentation:
 //   https://github.com/apple/swift-protobuf/
 
-/// The people to whom the user may send videos by e-mail.
+/// The people to whom the user may send videos by email.
 
 public import SwiftProtobuf
 
@@ -29,7 +29,7 @@ public nonisolated struct ContactNoted: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The e-mail address.
+  /// The email address.
   public var address: String = String()
 
   /// The person's name; absent if it is unknown, and in a removal.
@@ -66,7 +66,7 @@ public nonisolated struct ContactObserved: Sendable {
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
   // methods supported on all messages.
 
-  /// The e-mail address.
+  /// The email address.
   public var address: String = String()
 
   /// The system, such as `shelby`.

@@ -524,7 +524,7 @@ public nonisolated struct VideoShared: Sendable {
   /// The user's comment.
   public var text: String = String()
 
-  /// The e-mail recipients, for the destination `email`.
+  /// The email recipients, for the destination `email`.
   public var to: String {
     get {_to ?? String()}
     set {_to = newValue}

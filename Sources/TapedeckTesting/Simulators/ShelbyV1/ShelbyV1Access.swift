@@ -38,7 +38,7 @@ extension ShelbyV1Simulator {
                 "Account not found for given token.  Use sign up to create an account.")
         }
         guard let email = fields["email"], let password = fields["password"] else {
-            throw OutsideTables("a log-in needs e-mail and password, or a provider's account")
+            throw OutsideTables("a login needs email and password, or a provider's account")
         }
         if call.user != nil {
             return Self.failure(404, "user already authenticated, email/password unnecessary")
@@ -115,7 +115,7 @@ extension ShelbyV1Simulator {
         let taken = world.users.values.contains {
             $0.nickname == nickname || (!email.isEmpty && $0.email == email)
         }
-        if taken { return Self.failure(409, "that name or e-mail address is taken") }
+        if taken { return Self.failure(409, "that name or email address is taken") }
         let user = world.insertUser(
             nickname, email: email, password: fields["user[password]"] ?? "", at: now)
         core.note(.signUp, user.id, by: user.id, detail: nickname, at: now)

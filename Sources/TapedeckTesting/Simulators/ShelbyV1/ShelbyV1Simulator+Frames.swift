@@ -1,7 +1,7 @@
 extension ShelbyV1Simulator {
     /// Counts a like, creates the copy, and returns the liked frame.
     ///
-    /// A like without a log-in is counted, but creates no copy.
+    /// A like without a login is counted, but creates no copy.
     mutating func like(_ call: Call) -> SimulatedResponse {
         guard world.frames[call.id] != nil else { return Self.notFound }
         let copy = world.like(call.id, by: call.user, at: call.now)
@@ -106,7 +106,7 @@ extension ShelbyV1Simulator {
         return nil
     }
 
-    /// Shares a frame with linked services, or by e-mail with the comma-separated `addresses`.
+    /// Shares a frame with linked services, or by email with the comma-separated `addresses`.
     mutating func share(_ call: Call) -> SimulatedResponse {
         guard let user = call.user else { return Self.unauthorized }
         let destinations = call.parameters.all("destination[]")

@@ -1,4 +1,4 @@
-/// The Shelby system of 2012 to 2014: API v1, with `auth_token` as a parameter.
+/// The 2012–2014 Shelby system: API v1, with `auth_token` as a parameter.
 ///
 /// The simulator reproduces these quirks of the real system:
 ///

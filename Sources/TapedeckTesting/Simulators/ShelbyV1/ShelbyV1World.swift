@@ -1,4 +1,4 @@
-/// The data of the Shelby system of 2012 to 2014, with every row stored by its id.
+/// The data of the 2012–2014 Shelby system, with every row stored by its id.
 public struct ShelbyV1World: Hashable, Sendable {
     /// The users.
     public var users: [String: User] = [:]
@@ -35,7 +35,7 @@ extension ShelbyV1World {
         public var id: String
         /// The user's public name.
         public var nickname: String
-        /// The e-mail address, which is used to log in.
+        /// The email address, which is used to log in.
         public var email: String
         /// The password.
         public var password: String
@@ -44,7 +44,7 @@ extension ShelbyV1World {
         /// The user's ids at the services that are linked to the account; they can also be used to
         /// log in.
         public var services: [String: String]
-        /// The e-mail addresses that the user has shared videos with.
+        /// The email addresses that the user has shared videos with.
         public var addresses: [String] = []
         /// The number of visits for each platform.
         public var visits: [String: Int] = [:]

@@ -1,4 +1,4 @@
-/// The OAuth 1.0a server of the system of 2012 (RFC 5849), and the check of signed requests.
+/// The OAuth 1.0a server of the 2012 system (RFC 5849), and the check of signed requests.
 struct ShelbyV2Access: Sendable {
     /// A request token.
     private struct RequestToken {

@@ -1,4 +1,4 @@
-/// The Shelby system of 2012: API v2 with OAuth 1.0a.
+/// The 2012 Shelby system: API v2 with OAuth 1.0a.
 ///
 /// The simulator reproduces these quirks of the real system:
 ///

@@ -1,4 +1,4 @@
-/// The data of the Shelby system of 2012.
+/// The data of the 2012 Shelby system.
 public struct ShelbyV2World: Hashable, Sendable {
     /// A user.
     public struct User: Hashable, Sendable {
