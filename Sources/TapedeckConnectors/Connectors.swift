@@ -16,7 +16,7 @@ public enum Connectors {
     ///
     /// - Parameters:
     ///   - parts: The parts of the system to read.
-    ///   - blobs: The store of the files to upload.
+    ///   - blobs: The store that contains the files to upload.
     package static func named(
         _ system: String, url: String = "", parts: [String] = [],
         projections: VideoProjections = .standard, blobs: BlobStore? = nil
@@ -32,7 +32,7 @@ public enum Connectors {
         }
     }
 
-    /// Returns whether the user chooses the lists to read from a system at an address.
+    /// Returns whether the user can choose which lists are read from a system at an address.
     package static func hasLists(_ system: String, url: String) -> Bool {
         system == Shelby.system && url.hasSuffix("/v1")
     }
@@ -55,8 +55,8 @@ public enum Connectors {
 
     /// The age up to which a `VideoWatched` or a `VisitStarted` is sent to a remote.
     ///
-    /// Remotes record a view or a visit at the time at which they receive it, so an old one would be
-    /// wrong, and a remote that is connected later would receive those of years.
+    /// Remotes record a view or a visit at the time at which they receive it. Old ones would
+    /// therefore get a wrong time, and a newly added remote would receive years of them.
     public static let watchedAgeMax = Duration.seconds(7 * 86_400)
 
     /// The outboxes for intents, one for each tag kind.

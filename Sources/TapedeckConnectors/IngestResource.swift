@@ -95,12 +95,12 @@ public struct IngestResource: Sendable {
         if needsShow, show.map({ $0 <= 0 }) ?? true {
             throw ModelError(
                 .usage, "\(name) does not contain the id of its show",
-                hint: "give the show's id: --show ID")
+                hint: "specify the show's id with --show ID")
         }
         if needsVideo, video == nil {
             throw ModelError(
                 .usage, "\(name) does not contain the key of its video",
-                hint: "give the video's key or URL: --video KEY")
+                hint: "specify the video's key or URL with --video KEY")
         }
         let key = try video.map { (text) throws(ModelError) in try VideoKey(text) }
         if let list {
@@ -121,7 +121,7 @@ public struct IngestResource: Sendable {
             guard observedAt != nil else {
                 throw ModelError(
                     .usage, "a listing needs the time of its response",
-                    hint: "give the time with --observed-at TIME")
+                    hint: "specify the time with --observed-at TIME")
             }
         }
         var result = IngestResult()
@@ -175,7 +175,8 @@ struct IngestContext: Sendable {
     /// The time of the response, in Unix milliseconds.
     var observedAt: Int64?
 
-    /// Returns what follows from a sighting alone: videos with malformed ids cannot be played.
+    /// Returns the conclusions that follow from a sighting alone: videos with malformed ids are
+    /// unplayable.
     static func findings(of proposal: ProposedEvent) throws -> [ProposedEvent] {
         try proposal.tags.filter { $0.kind == "video" }.compactMap {
             try ProposedEvent.malformedVideo(VideoKey(tag: $0))

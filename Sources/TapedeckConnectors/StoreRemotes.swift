@@ -127,7 +127,7 @@ public struct StoreRemotes: Sendable {
         return remote
     }
 
-    /// Starts to read lists of a remote, on all of the user's devices.
+    /// Starts reading lists of a remote, on all of the user's devices.
     ///
     /// The next sync reads the lists; a live sync reads them at once. The videos of a list are in
     /// the `VideoGroup` of the same name, and `VideoQueries.lists` describes the lists.
@@ -148,7 +148,7 @@ public struct StoreRemotes: Sendable {
     /// Stops reading lists of a remote, on all of the user's devices.
     ///
     /// The known videos of the lists stay. Throws the same errors as `addLists`, and `SyncError`
-    /// with `.notFound` if a list is not read.
+    /// with `.notFound` if the remote does not have one of the lists.
     @available(*, noasync)
     @discardableResult
     public func removeLists(_ lists: [String], from name: String) throws -> Remote {
@@ -165,10 +165,10 @@ public struct StoreRemotes: Sendable {
         let chosen = try Connectors.parts(of: remote.system, url: remote.url, lists)
         if !isOn, let unknown = chosen.first(where: { !remote.parts.contains($0) }) {
             throw SyncError(
-                .notFound, "\(remote.name) does not read \(unknown)",
+                .notFound, "\(unknown) is not a list of \(remote.name)",
                 hint: remote.parts.isEmpty
                     ? "add a list with storectl sync \(remote.name) --list LIST"
-                    : "it reads \(remote.parts.joined(separator: ", "))")
+                    : "the lists are \(remote.parts.joined(separator: ", "))")
         }
         let changed = isOn ? chosen.filter { !remote.parts.contains($0) } : chosen
         remote.parts = try Connectors.parts(
@@ -457,7 +457,7 @@ public struct StoreRemotes: Sendable {
             }
         }
         throw SyncError(
-            .notFound, "no remote's outbox has the event \(event)",
+            .notFound, "no remote's outbox contains the event \(event)",
             hint: "storectl outbox lists the pending events")
     }
 

@@ -37,7 +37,7 @@ struct DoCheckCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard due == (video == nil), due == (status == nil) else {
-            throw ValidationError("give either --due, or a video and --status")
+            throw ValidationError("specify either --due, or a video and --status")
         }
         if let status {
             guard (100...599).contains(status) else {
@@ -93,7 +93,7 @@ struct DoCheckCommand: AsyncParsableCommand {
             report.write(&text)
             guard requests > 0 else { return }
             text.line(
-                "\(Figures.count(requests, "due video")) to ask the provider about;"
+                "\(Figures.count(requests, "due video")) left to check with the provider;"
                     + " see storectl query playability --state due")
         }
     }

@@ -138,7 +138,7 @@ struct DoChatCommand: AsyncParsableCommand {
 
     func validate() throws {
         guard (text == nil) != (file == nil) else {
-            throw ValidationError("give either TEXT or --file")
+            throw ValidationError("specify either TEXT or --file")
         }
         guard file != nil || name == nil && type == nil && bytes == nil else {
             throw ValidationError("--name, --type and --bytes require --file")

@@ -56,7 +56,7 @@ struct CommentedOptions: ParsableArguments {
 
     func validate() throws {
         guard (video == nil) != (answer == nil) else {
-            throw ValidationError("give either VIDEO or --answer ID")
+            throw ValidationError("specify either VIDEO or --answer ID")
         }
     }
 }

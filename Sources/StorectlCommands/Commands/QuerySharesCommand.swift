@@ -36,7 +36,7 @@ struct QuerySharesCommand: ParsableCommand {
 }
 
 extension VideoProjections {
-    /// The projections that are read to propose a message for a share.
+    /// The projections needed to propose a message for a share.
     var ofSharing: [any Projection] {
         [videos, lists, submissions, viewCounts, accounts]
     }
@@ -120,6 +120,6 @@ struct QueryRecipientsCommand: ParsableCommand {
 }
 
 extension VideoProjections {
-    /// The projections that lists of recipients read.
+    /// The projections needed to list recipients.
     var ofRecipients: [any Projection] { [contacts, shares] }
 }

@@ -137,8 +137,8 @@ private final class RemotePrinter: Sendable {
         if isNew { StandardOutput.diagnose(text) }
     }
 
-    /// Prints a line when nothing is left to do now; the outbox determines whether everything is
-    /// delivered.
+    /// Prints a line when there is nothing left to do for now; the outbox determines whether
+    /// everything has been delivered.
     private func settled(_ report: RemoteReport) {
         var (undelivered, ended) = (0, 0)
         do {

@@ -43,13 +43,13 @@ struct SyncCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Read this list of a remote from now on, on all devices; may be repeated.",
+            "From now on, read this list of a remote on all devices; may be repeated.",
             valueName: "list"))
     var list: [String] = []
 
     @Option(
         help: ArgumentHelp(
-            "Stop reading this list of a remote, on all devices; may be repeated.",
+            "Stop reading this list of a remote on all devices; may be repeated.",
             valueName: "list"))
     var unlist: [String] = []
 
@@ -84,8 +84,7 @@ struct SyncCommand: AsyncParsableCommand {
             log, server: target,
             options: SyncEngine.Options(
                 isLive: watch, failuresMax: watch ? 0 : 3,
-                // The user is watching, so a server that becomes available again must be noticed
-                // soon.
+                // The user is watching, so notice quickly that a server is available again.
                 backoffMax: watch ? 4_000 : 30_000)
         ) { token.current }
         if dryRun { return try await preview(engine, token) }

@@ -4,8 +4,8 @@ internal import TapedeckVideo
 
 /// The broadcasts in the channels of Shelby's 2012 API, used to find removed broadcasts.
 ///
-/// Items: `b` id → the state of the broadcast. Table 0 holds the broadcasts that the remote still
-/// has, one channel after another.
+/// Items: `b` id → the state of the broadcast. Table 0 contains the broadcasts that are still on
+/// the remote, grouped by channel.
 struct ChannelBroadcasts: Projection {
     var name: String { "channel-broadcasts" }
     var version: Int { 1 }
@@ -15,7 +15,7 @@ struct ChannelBroadcasts: Projection {
         "The sightings of a broadcast are merged; the newest one decides whether it was removed."
     }
     var tables: [String] { ["by-channel"] }
-    /// True: only stores that sync with this API need it.
+    /// True, because only stores that sync with this API need it.
     var isOnDemand: Bool { true }
     var itemsYieldRows: Bool { true }
 
@@ -82,7 +82,7 @@ struct ChannelBroadcasts: Projection {
         rows.add(table: 0, key: RowKey().text(channel).text(id).text(key.name), value: value.bytes)
     }
 
-    /// A broadcast that the remote has, as far as this store knows.
+    /// A broadcast that, according to this store, is on the remote.
     struct Known {
         var broadcast: String
         var video: Tag

@@ -31,10 +31,10 @@ struct OAuthServer {
 
     /// The address of the server, without a trailing slash.
     var address: String
-    /// The address to which the server redirects the browser, with the verifier; `oob` lets the
-    /// server show the verifier to the user instead.
+    /// The address to which the server redirects the browser with the verifier; with `oob`, the
+    /// server shows the verifier to the user instead.
     var callback = "oob"
-    /// The fields that the page for the user needs besides the request token.
+    /// The fields that the authorization page requires in addition to the request token.
     var query: [RemoteRequest.Field] = []
 
     /// The maximum length of a response that contains a token, in bytes.
@@ -50,13 +50,13 @@ struct OAuthServer {
             in: response, .requestToken,
             refusal: SyncFailure(
                 .unauthorized, "\(address) refused the consumer key or its signature",
-                hint: "check the key and the secret in the consumer file, and the callback with"
-                    + " which the program is registered"))
+                hint: "check the key and the secret in the consumer file, and the callback that is"
+                    + " registered for the program"))
         guard token.fields["oauth_callback_confirmed"] == "true" else {
             throw SyncFailure(
                 .remoteError,
-                "\(url(.requestToken)) did not confirm the callback: the server uses a version of"
-                    + " OAuth that is not safe",
+                "\(url(.requestToken)) did not confirm the callback: the server uses an insecure"
+                    + " version of OAuth",
                 hint: "use a token instead: storectl login NAME --token-file FILE")
         }
         return token
@@ -70,21 +70,22 @@ struct OAuthServer {
         return "\(url(.authorize))?\(RemoteRequest.encoded(fields))"
     }
 
-    /// Reads the verifier from the reply of the user: the address to which the server redirected
-    /// the browser, or the verifier itself.
+    /// Reads the verifier from the user's reply: the address to which the server redirected the
+    /// browser, or the verifier itself.
     func verifier(in reply: String, for token: Token) throws(SyncFailure) -> String {
         let reply = reply.trimmingSpace
         guard !reply.isEmpty else {
             throw SyncFailure(
                 .usage, "neither an address nor a verifier was given",
-                hint: "after the approval, copy the address in the browser or the number on the"
-                    + " page")
+                hint: "approve the login, then copy the browser's address or the number on the page"
+            )
         }
         guard reply.contains("://") || reply.contains("oauth_verifier=") else { return reply }
         let start = reply.firstIndex(of: "?").map { reply.index(after: $0) } ?? reply.startIndex
         let fields = RemoteRequest.fields(of: String(reply[start...].prefix { $0 != "#" }))
         func value(_ name: String) -> String? { fields.first { $0.name == name }?.value }
-        // Twitter names a denied token; other servers report a problem.
+        // If the user denies the login, Twitter returns `denied`, and other servers
+        // `oauth_problem`.
         guard value("denied") == nil, value("oauth_problem") == nil else {
             throw SyncFailure(
                 .unauthorized, "the login was denied at \(url(.authorize))",
@@ -93,13 +94,13 @@ struct OAuthServer {
         guard [nil, token.text].contains(value("oauth_token")) else {
             throw SyncFailure(
                 .usage, "the address belongs to another login",
-                hint: "run storectl login NAME again, approve that login, and use the address to"
-                    + " which the browser is then sent")
+                hint: "run storectl login NAME again, approve that login, and copy the address to"
+                    + " which the browser is redirected")
         }
         guard let verifier = value("oauth_verifier"), !verifier.isEmpty else {
             throw SyncFailure(
                 .usage, "the address contains no oauth_verifier",
-                hint: "copy the whole address to which the browser was sent after the approval")
+                hint: "copy the complete address to which the browser was redirected")
         }
         return verifier
     }
@@ -159,7 +160,7 @@ struct OAuthServer {
     }
 }
 
-/// A connector of a system to which users can log in through an OAuth server.
+/// A connector for a system that supports logins through an OAuth server.
 protocol OAuthConnector: Connector {
     /// Returns the server that issues tokens for a service, such as `twitter`.
     ///

@@ -9,7 +9,7 @@ package import TapedeckVideo
 ///
 /// A read returns a list, or an object with `err`. A write returns an object, and an `err` in it is
 /// the only sign of failure; the HTTP status is meaningless. There is no paging and no way to
-/// request only new rows: each read fetches the whole list of the account's channel.
+/// request only new rows: each read fetches the complete list of the account's channel.
 ///
 /// | intent | request | safety |
 /// |---|---|---|
@@ -151,7 +151,7 @@ package struct ShelbyConnector: Connector {
         let missing = known.filter { !list.entries.contains($0.broadcast) }
         var gone = missing
         if !list.isComplete, !list.entries.isEmpty {
-            // The list may have been cut after its oldest entry; a time of 0 is unknown.
+            // The list may have been truncated after its oldest entry; a time of 0 means unknown.
             let shown = known.filter { list.entries.contains($0.broadcast) }.map(\.time)
             let oldest = shown.contains(0) ? nil : shown.min()
             gone = missing.filter { known in oldest.map { known.time > $0 } ?? false }
@@ -237,8 +237,8 @@ package struct ShelbyConnector: Connector {
             : .deliver([flag])
     }
 
-    /// Removes the marks that were set before the intent; a mark that was set later on the remote
-    /// stays.
+    /// Removes the marks that were set before the intent; marks that were set later on the remote
+    /// stay.
     private func unset(_ known: KnownBroadcasts, before intent: Intent) -> DeliveryPlan {
         let time = Int64(intent.event.stamp.milliseconds)
         let told = known.told.filter { $0.time <= time }
@@ -330,7 +330,7 @@ package struct ShelbyConnector: Connector {
 
     // MARK: - Responses
 
-    /// Returns the list in a response; an object is a failure, whatever its status.
+    /// Returns the list in a response; an object is treated as a failure, whatever the status.
     private static func list(_ response: RemoteResponse) throws(SyncFailure) -> [JSONValue] {
         switch try ShelbyDocuments.document(response) {
         case .array(let list):
@@ -371,14 +371,15 @@ package struct ShelbyConnector: Connector {
                 .unauthorized, text,
                 hint: "run storectl login NAME --token-file FILE with a valid token")
         }
-        // The remote itself has refused the request, whatever the status, unless it asks to retry.
+        // An error from the remote is a refusal, whatever the status, unless the remote requests a
+        // retry.
         if let failure = response.failure, failure.retryAfter != nil || failure.code == .throttled {
             return named(failure, members)
         }
         return SyncFailure(.remoteError, text)
     }
 
-    /// The words in an error that concerns the login.
+    /// The words that identify a login error.
     private static let loginWords = [
         "not authorized", "unauthorized", "log in", "logged in", "sign in", "signed in", "oauth",
         "access token",

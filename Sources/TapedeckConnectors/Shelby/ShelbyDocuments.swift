@@ -90,7 +90,7 @@ extension BroadcastReceived {
 extension JSONElement {
     /// Returns the description of a video in the element; nil if there is none.
     ///
-    /// - Parameter prefix: The beginning of the names of the fields.
+    /// - Parameter prefix: The prefix of the field names.
     func description(
         of video: String, in prefix: String = ""
     ) throws(IngestRefusal) -> VideoDescribed? {

@@ -155,7 +155,7 @@ extension ShelbyV1Connector {
         }
         guard let frame = known.winner(rule) else { return waitsForShared }
         var fields = share.destinations.map { RemoteRequest.Field("destination[]", $0) }
-        // Shelby adds an address of its own, except to messages.
+        // Shelby adds its own link, except to emails.
         let text =
             isByMail
             ? share.text : ShareText.withoutLink(share.text, to: try VideoKey(share.video))
@@ -313,7 +313,7 @@ extension ShelbyV1Connector {
     }
 
     /// Searches the user's roll for a copy of the video, page by page, back to a time well before
-    /// the intent; or checks whether a frame is liked.
+    /// the intent, or checks whether a frame is liked.
     ///
     /// If copies are known, the search begins at the newest one and ends at the oldest one, and the
     /// part of the roll above them is searched last.

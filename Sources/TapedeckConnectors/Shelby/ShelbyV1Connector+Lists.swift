@@ -20,7 +20,7 @@ enum ShelbyV1List {
         self = .conversation(parts[1], about: parts[2])
     }
 
-    /// The name, from which the list can be created again.
+    /// The name, from which `init` recreates the list.
     var name: String {
         switch self {
         case .feed(let feed): feed.name

@@ -3,7 +3,7 @@ package import TapedeckProjections
 package import TapedeckSync
 package import TapedeckVideo
 
-/// The connector for Shelby's 2012–2014 API (`/v1`), at an address that ends in `/v1`.
+/// The connector for Shelby's 2012–2014 API, which is used if the address ends in `/v1`.
 ///
 /// Every response is an envelope that contains a status, which is used instead of the HTTP status.
 /// Lists are sorted by id, newest first. A page requested with `since_id` includes the row with
@@ -14,7 +14,8 @@ package import TapedeckVideo
 /// | like | `PUT /frame/{id}/like` | probe: the copy that the like creates on the user's public roll |
 /// | unlike | `DELETE /frame/{copy}` for each copy | natural: a deleted copy stays deleted |
 /// | comment | `POST /conversation/{id}/messages` | probe: the user's messages in the conversation |
-/// | watched | `POST /frame/{id}/watched` | once: Shelby counts a view only once per day, but any other report each time |
+/// | watched | `POST /frame/{id}/watched` | once: Shelby counts a view only once per day, but any
+/// other report every time |
 /// | share | `POST /frame/{id}/share` | once: shares cannot be read back |
 /// | visit | `PUT /user/{id}/visit` | once: visits are only counted |
 ///
@@ -60,7 +61,7 @@ package struct ShelbyV1Connector: Connector {
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
         guard let answer = answers.first else {
-            // Without the intention, the remote would create an account.
+            // Without `intention`, the remote would create an account.
             return .send(
                 try tokenRequest(secrets, [.init("intention", "login")]), as: nil)
         }
@@ -200,8 +201,7 @@ package struct ShelbyV1Connector: Connector {
     ///
     /// According to the remote's own notes, pages are limited to 20 or 500 rows.
     private static let fullCountMin = 20
-    /// The time for which new rows from other users may still appear below newer rows, in
-    /// milliseconds.
+    /// How long new rows from other users may still appear below newer rows, in milliseconds.
     private static let lookBack: Int64 = 7_200_000
 
     package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {

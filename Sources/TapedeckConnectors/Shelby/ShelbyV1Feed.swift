@@ -9,7 +9,7 @@ enum ShelbyV1Feed: Hashable {
     case personalRoll
     /// The rolls that the user follows.
     case following
-    /// The dashboard of any user or channel, by the id of its user.
+    /// The dashboard of any user or channel, by the user's id.
     case dashboard(String)
     /// A roll, by its id.
     case roll(String)
@@ -59,7 +59,7 @@ enum ShelbyV1Feed: Hashable {
         guard lists.count <= listsMax else {
             throw SyncError(
                 .usage, "too many lists: \(lists.count)",
-                hint: "a remote reads at most \(listsMax); stop reading one with --unlist")
+                hint: "a remote can have at most \(listsMax); stop reading one with --unlist")
         }
         return lists
     }
@@ -93,7 +93,7 @@ enum ShelbyV1Feed: Hashable {
         }
     }
 
-    /// Whether the rows of the feed are entries that contain frames, instead of frames.
+    /// Whether the feed's rows are entries that contain frames, rather than frames themselves.
     var hasEntries: Bool {
         switch self {
         case .stream, .dashboard: true

@@ -39,7 +39,7 @@ struct TVmazeSchedule: Hashable {
         guard names.count <= countMax else {
             throw SyncError(
                 .usage, "too many schedules: \(names.count)",
-                hint: "a remote reads at most \(countMax)")
+                hint: "a remote can have at most \(countMax)")
         }
         var schedules: [TVmazeSchedule] = []
         for name in names {

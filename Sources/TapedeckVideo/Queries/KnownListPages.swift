@@ -11,7 +11,7 @@ public struct ListsPage: Codable, Hashable, Sendable {
 
 /// A list that a remote keeps: a channel's dashboard or a roll.
 public struct ListEntry: Codable, Hashable, Sendable {
-    /// The list's name, such as `roll/ID`, as `VideoGroup` takes it.
+    /// The list's name in the format of `VideoGroup`, such as `roll/ID`.
     public var list: String
     /// The title; nil if it is unknown.
     @NullWhenNil public var title: String?

@@ -13,8 +13,8 @@ struct BirdTubeDesk {
         user: SimulatorAccount.user, password: SimulatorAccount.password)
 
     /// - Parameters:
-    ///   - small: whether the simulator has a small fixed world instead of its default world.
-    ///   - isSignedIn: whether the device is logged in.
+    ///   - small: Whether the simulator has a small fixed world instead of its default world.
+    ///   - isSignedIn: Whether the device is logged in.
     init(
         small: Bool = true, isSignedIn: Bool = true, _ adversary: SimulatorAdversary = .none,
         seed: UInt64 = 7
@@ -34,7 +34,7 @@ struct BirdTubeDesk {
     static func id(_ number: Int) -> String { "videovideo\(number)" }
     static func channel(_ number: Int) -> String { "channel.\(number)" }
 
-    /// Returns a world with three users, the first of which is the account's user, and three videos
+    /// Returns a world with three users, the first of whom is the account's user, and three videos
     /// with one message each.
     private static func few(at now: Int64) -> BirdTubeWorld {
         var world = BirdTubeWorld()
@@ -92,7 +92,7 @@ struct BirdTubeDesk {
             })
     }
 
-    /// - Parameter hours: the time of the opening, in hours from now.
+    /// - Parameter hours: The time of the opening, in hours from now.
     @discardableResult
     func open(
         _ video: String = key(1), by viewer: String = "me", viewing: String, hours: Double = 0

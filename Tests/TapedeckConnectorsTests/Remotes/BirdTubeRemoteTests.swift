@@ -51,7 +51,7 @@ import Testing
         #expect(desk.world.simulator.violations.isEmpty && desk.effects.isEmpty)
     }
 
-    @Test func rowsThatMoveDuringReadingAreNotMissed() throws {
+    @Test func rowsThatMoveDuringAPassAreNotMissed() throws {
         var weather = SimulatorAdversary.none
         weather.duplicateRate = 0.5
         let desk = try BirdTubeDesk(isSignedIn: false, weather)

@@ -51,7 +51,7 @@ import Testing
             let before = rig.world.requests.count
             try device.sync()
             #expect(try device.outbox().isEmpty)
-            #expect(rig.world.requests.count == before + 3, "a page of each feed, and one look")
+            #expect(rig.world.requests.count == before + 3, "a page of each feed, and one probe")
         }
         #expect(try rig.effects(.like).count == 1)
     }

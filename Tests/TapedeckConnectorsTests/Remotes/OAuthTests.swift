@@ -380,7 +380,7 @@ import Testing
     }
 
     /// Differences of up to five minutes do not cause a refusal.
-    @Test func refusalsWithARightClockAreNotRepeated() throws {
+    @Test func refusedRequestsAreNotRepeatedIfTheClockIsRight() throws {
         for ahead in [0, 300_000] as [Int64] {
             let (world, device) = try device(ahead: ahead)
             try device.sync()

@@ -38,7 +38,7 @@ import Testing
         #expect(try reason(comment) == nil)
         #expect(try desk.texts() == ["nice", "as ever"])
         #expect(uploads == 0)
-        // The intent waits in each sync without sending a request.
+        // In each sync, the intent waits and no request is sent.
         let requests = desk.world.requests.count
         #expect(try desk.device.sync()?.waiting.first?.reason == .metered)
         #expect(!desk.world.requests.dropFirst(requests).contains { $0.method == "POST" })

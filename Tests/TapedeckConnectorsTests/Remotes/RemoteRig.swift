@@ -121,7 +121,7 @@ final class RemoteDevice {
     let steadyClock: SteadyClock
     private var random: SeededGenerator
 
-    /// - Parameter secrets: the secrets of the login; nil for a device that is not logged in.
+    /// - Parameter secrets: The secrets of the login; nil for a device that is not logged in.
     init(
         _ world: RemoteWorld, _ system: String, _ secrets: RemoteSecrets? = nil,
         parts: [String] = [], seed: UInt64 = 1, root: String = ""
@@ -152,9 +152,9 @@ final class RemoteDevice {
     /// Syncs to the end and returns the report, or nil if the device crashed.
     ///
     /// - Parameters:
-    ///   - refreshesAll: whether to also request pages that are still fresh.
-    ///   - failuresMax: the number of consecutive failures that end the sync.
-    ///   - meanwhile: called with the number of each request before its response arrives.
+    ///   - refreshesAll: Whether to also request pages that are still fresh.
+    ///   - failuresMax: The number of consecutive failures that end the sync.
+    ///   - meanwhile: Called with the number of each request before its response arrives.
     @discardableResult
     func sync(
         crashing: CrashPoint? = nil, refreshesAll: Bool = false, failuresMax: UInt32 = 30,

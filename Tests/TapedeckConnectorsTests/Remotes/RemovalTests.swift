@@ -80,7 +80,7 @@ import Testing
         try channel.sync()
         try channel.change { $0 = [] }
         try channel.sync()
-        #expect(try channel.listed() == before, "the first empty list was a single one")
+        #expect(try channel.listed() == before, "a single empty list removes nothing")
         try channel.sync()
         #expect(try channel.listed() == 0)
     }

@@ -89,7 +89,7 @@ import Testing
                 == ["Grace@example.org", "joan@example.org"])
         try other.append(
             ContactNoted.with { ($0.address, $0.removed) = ("joan@example.org", true) })
-        // Another login does not bring a removed address back.
+        // Another login does not restore a removed address.
         var shelby = try rig.shelby()
         shelby.expireTokens()
         rig.world.simulator = shelby
@@ -111,8 +111,8 @@ import Testing
         #expect(!rig.world.requests.dropFirst(count).contains { $0.path.hasSuffix("/share") })
     }
 
-    /// In general it cannot be checked whether the remote carried out a share that it answered with
-    /// 503, but a 503 with `Retry-After` means that it did not.
+    /// After a 503, there is usually no way to check whether the remote carried out a share, but a
+    /// 503 with `Retry-After` means that it did not.
     @Test func sharesAreSentAgainAfterTheRequestedWait() throws {
         let (device, video) = try reader()
         try device.append(share(video, to: "twitter"))
@@ -128,8 +128,8 @@ import Testing
         #expect(try device.outbox().isEmpty)
     }
 
-    /// A video whose id its provider cannot have issued is recorded as unplayable, so that syncs do
-    /// not keep reporting an unreadable row.
+    /// A video with an id that its provider cannot have issued is recorded as unplayable, so that
+    /// syncs do not keep reporting an unreadable row.
     @Test func aMalformedIDIsUnplayable() throws {
         try rig.change { world in
             let ids = world.videos.keys.sorted()

@@ -295,7 +295,7 @@ import Testing
         let report = try #require(try device.sync())
         #expect(report.refused.map(\.event) == [event])
         let again = try #require(try device.sync())
-        #expect(again.refused.isEmpty && again.refusedBefore == 1, "a refusal is news once")
+        #expect(again.refused.isEmpty && again.refusedBefore == 1, "each refusal is reported once")
         let requests = world.requests.count
         try device.sync()
         #expect(world.requests.count == requests + 1, "the refused intent is not sent again")

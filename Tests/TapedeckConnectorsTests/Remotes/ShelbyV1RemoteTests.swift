@@ -65,7 +65,7 @@ import Testing
         #expect(rig.world.simulator.effects.isEmpty)
     }
 
-    @Test func rowsAddedDuringReadingAreNotMissed() throws {
+    @Test func rowsAddedDuringAPassAreNotMissed() throws {
         for seed in 1...5 as ClosedRange<UInt64> {
             var others = SimulatorAdversary.none
             others.othersMilliseconds = 80

@@ -101,7 +101,7 @@ import Testing
         #expect(try desk.shown()["2019-07-13"] == [1, 2, 3])
     }
 
-    // MARK: - The whole remote
+    // MARK: - The entire remote
 
     @Test func syncStopsIfTheRemoteIsUnavailable() throws {
         let desk = try desk()

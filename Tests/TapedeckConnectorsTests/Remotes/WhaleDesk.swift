@@ -13,7 +13,7 @@ struct WhaleDesk {
     static let secrets = RemoteSecrets(
         user: SimulatorAccount.user, password: SimulatorAccount.password)
 
-    /// - Parameter small: whether the simulator has a small fixed world instead of its default
+    /// - Parameter small: Whether the simulator has a small fixed world instead of its default
     ///   world.
     init(small: Bool = true, _ adversary: SimulatorAdversary = .none, seed: UInt64 = 7) throws {
         world = RemoteWorld { now in
@@ -25,7 +25,7 @@ struct WhaleDesk {
         device = try RemoteDevice(world, "whale", WhaleDesk.secrets, seed: seed)
     }
 
-    /// Returns a world with three users, the first of which is the account's user, three answers,
+    /// Returns a world with three users, the first of whom is the account's user, three answers,
     /// and two open questions to the account's user.
     private static func few(at now: Int64) -> WhaleWorld {
         var world = WhaleWorld()
@@ -145,7 +145,7 @@ struct WhaleDesk {
 final class Shears {
     private(set) var cuts = 0
 
-    /// - Parameter isAfter: whether the remote receives the interrupted request.
+    /// - Parameter isAfter: Whether the remote receives the interrupted request.
     init(
         _ world: RemoteWorld, isAfter: Bool, fits: @escaping (RemoteRequest) -> Bool
     ) {

@@ -12,7 +12,7 @@ extension ShelbyV1Simulator {
         return Self.result(world.conversation(call.id, call.now))
     }
 
-    /// Adds a message on every call, and returns the whole conversation.
+    /// Adds a message on every call, and returns the complete conversation.
     mutating func say(_ call: Call) -> SimulatedResponse {
         guard let user = call.user else { return Self.unauthorized }
         guard world.conversations[call.id] != nil else { return Self.notFound }
@@ -24,7 +24,7 @@ extension ShelbyV1Simulator {
         return Self.result(world.conversation(call.id, call.now))
     }
 
-    /// Removes one of the caller's messages, and returns the whole conversation.
+    /// Removes one of the caller's messages, and returns the complete conversation.
     mutating func unsay(_ call: Call, message id: String) -> SimulatedResponse {
         guard let user = call.user else { return Self.unauthorized }
         guard

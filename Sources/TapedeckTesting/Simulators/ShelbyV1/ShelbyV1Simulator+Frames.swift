@@ -25,10 +25,10 @@ extension ShelbyV1Simulator {
         return Self.result(world.frame(frame.id, call.now))
     }
 
-    /// Counts a view with both times, once in 24 hours per user and frame, and a user's completed
-    /// view on every call.
+    /// Counts a view with both times at most once in 24 hours per user and frame, and counts a
+    /// user's completed view on every call.
     ///
-    /// A call that counts nothing succeeds, too.
+    /// A call that counts nothing also succeeds.
     mutating func watched(_ call: Call) throws(OutsideTables) -> SimulatedResponse {
         let fields = call.parameters
         let times = ["start_time", "end_time"].compactMap { fields[$0] }

@@ -36,7 +36,7 @@ extension ShelbyV1World {
         ])
     }
 
-    /// Returns the fields of a user that every document has.
+    /// Returns the fields that all documents of a user have in common.
     private func common(_ user: User) -> SimulatedJSON {
         let services: [SimulatedJSON] = user.services.sorted { $0.key > $1.key }.map { service in
             [

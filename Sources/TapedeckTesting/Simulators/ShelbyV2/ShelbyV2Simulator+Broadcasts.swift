@@ -1,6 +1,6 @@
 extension ShelbyV2Simulator {
-    /// Returns the whole list of a channel's broadcasts; `video_player` selects the broadcasts for
-    /// the given players.
+    /// Returns the complete list of a channel's broadcasts; `video_player` selects the broadcasts
+    /// for the given players.
     mutating func broadcasts(
         of channel: String, _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {

@@ -4,7 +4,7 @@
 ///
 /// - A successful read returns an array; a failed read or write returns an object with `err`,
 ///   whatever the HTTP status. In the response to a successful write, `err` is null.
-/// - There is no paging and no `since`. Every poll returns the whole list, and a deleted row is
+/// - There is no paging and no `since`. Every poll returns the complete list, and a deleted row is
 ///   simply missing.
 /// - Dates are truncated to the second and end in `.000Z`.
 /// - Older rows lack `owner_watch_later`.
