@@ -201,8 +201,8 @@ public actor PlaybackRecorder {
         if let failure { throw failure }
     }
 
-    /// Writes the held-back report to the file; without one, writes the last report of a run that
-    /// has not been recorded yet, if any.
+    /// Writes the held-back report to the file; if there is none, writes the last report of a run
+    /// that has not been recorded yet, if any.
     private func hold() throws(StoreError) {
         let open = reportsWatched ? run.last.flatMap { $0.watched == nil ? nil : $0 } : nil
         let held = coalescing.held ?? open

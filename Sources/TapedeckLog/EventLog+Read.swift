@@ -71,7 +71,7 @@ extension EventLog {
                 if key > through { break }
                 throw LogError.damagedRecord(position + 1, "it is missing")
             }
-            // A stub that begins in the range and ends after it is left to the next read.
+            // If a stub begins in the range and ends after it, leave the stub to the next read.
             if key > through { break }
             guard try body(record) else { return key }
             position = key

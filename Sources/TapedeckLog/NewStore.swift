@@ -209,8 +209,8 @@ final class NewStore {
             try? DurableFile.synchronize(place.path)
             unlink(place.erasing)
         }
-        // The part is removed after the log. If the log remains, the part still identifies it, so
-        // that the next process can finish the store.
+        // Remove the part only after the log: if the log cannot be removed, the part still
+        // identifies it, so that the next process can finish the store.
         removePart()
         guard !place.exists else { return lock.release() }
         lock.remove()

@@ -74,7 +74,7 @@ struct ReceiptWriter: ~Copyable {
 
     /// Updates the override of an event to `standing`.
     ///
-    /// An existing row stays even if its stamp becomes equal to the event's own, so that readers
+    /// An existing row is kept even if its stamp now equals the event's own stamp, so that readers
     /// that have folded the former row see the change.
     mutating func settle(
         _ standing: Standing, of stamp: Stamp, at position: UInt64,

@@ -15,7 +15,7 @@ struct SubscriptionMark: Hashable {
 /// The acknowledged position of a subscription, with marks at earlier positions.
 ///
 /// A log that was restored to an earlier state has different events after some unknown position.
-/// Earlier marks are therefore kept, but fewer of them the older they are. A mark is dropped once
+/// Earlier marks are therefore kept, at distances that grow with their age. A mark is dropped once
 /// its two neighbours are close together: the older one is at most `ratioMax` times as far from the
 /// newest mark as the newer one. Delivery restarts at the newest mark that is still valid, which is
 /// thus at most `ratioMax` times as far back as necessary.

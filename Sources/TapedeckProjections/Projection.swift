@@ -81,8 +81,8 @@ public protocol Projection: Sendable {
     /// Whether items yield rows, too.
     var itemsYieldRows: Bool { get }
 
-    /// Adds the rows of one item, so that for a key with very many rows, a batch costs only as much
-    /// as the items it changes.
+    /// Adds the rows of one item. The cost of a batch then depends only on the items that it
+    /// changes, even if the key has very many rows.
     ///
     /// The method is called only if `itemsYieldRows` is true. The rows belong to this item alone:
     /// neither the state nor another item may yield a row with the same key. Throw an error if the

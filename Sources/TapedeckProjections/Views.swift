@@ -241,7 +241,8 @@ extension [Row] {
         return Array(self[start..<Swift.max(start, rest)].prefix(limit))
     }
 
-    /// Returns the lowest index from which on a condition is true for all keys.
+    /// Returns the index of the first key for which a condition is true; it must also be true for
+    /// all later keys.
     private func place(where isSo: ([UInt8]) -> Bool) -> Int {
         var (low, high) = (0, count)
         while low < high {

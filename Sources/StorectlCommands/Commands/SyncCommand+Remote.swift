@@ -126,7 +126,7 @@ private final class RemotePrinter: Sendable {
         }
     }
 
-    /// Prints once that reading takes longer because of the remote's rate limit.
+    /// Prints a notice, once, that the remote's rate limit slows down the sync.
     private func announcePace() {
         let text = "waiting between pages: throttled: the remote's rate limit"
         if isLive { return lines.say(text, ["state": "reading", "reason": "throttled"]) }

@@ -12,7 +12,7 @@ struct QueryOptions: ParsableArguments {
 
     @OptionGroup var store: StoreOptions
 
-    /// Queries the wanted projections in their current state, or as of the point given by
+    /// Queries the given projections in their current state, or as of the point specified with
     /// `--as-of`.
     func query<R>(
         _ projections: VideoProjections, _ wanted: [any Projection],
@@ -46,7 +46,7 @@ struct QueryOptions: ParsableArguments {
 }
 
 extension ProgressMeter {
-    /// Builds the missing parts of the wanted projections, with a progress bar.
+    /// Builds the missing parts of the given projections, with a progress bar.
     static func building(_ wanted: [any Projection], of store: TapedeckStore) throws {
         let events = try store.log.currentHead().rawValue
         let meter = ProgressMeter("events")

@@ -114,7 +114,7 @@ struct StoreOptions: ParsableArguments {
 }
 
 extension StoreOptions {
-    /// Queries the wanted projections in their current state; other projections are not updated.
+    /// Queries the given projections in their current state; other projections are not updated.
     func query<R>(
         _ projections: VideoProjections, _ wanted: [any Projection],
         _ body: (VideoQueries<Views>) throws -> R

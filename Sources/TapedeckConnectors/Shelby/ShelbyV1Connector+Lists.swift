@@ -3,7 +3,7 @@ package import TapedeckProjections
 package import TapedeckSync
 internal import TapedeckVideo
 
-/// The lists whose missing entries were removed.
+/// The lists for which a missing entry counts as removed.
 enum ShelbyV1List {
     /// The frames of a roll, or the rolls that the user follows.
     case feed(ShelbyV1Feed)

@@ -201,7 +201,8 @@ package struct ShelbyV1Connector: Connector {
     ///
     /// According to the remote's own notes, pages are limited to 20 or 500 rows.
     private static let fullCountMin = 20
-    /// How long new rows from other users may still appear below newer rows, in milliseconds.
+    /// The period in which new rows from other users may still appear below newer rows, in
+    /// milliseconds.
     private static let lookBack: Int64 = 7_200_000
 
     package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {

@@ -360,7 +360,7 @@ package struct WhaleConnector: Connector {
     }
 }
 
-/// The feeds whose missing rows were removed.
+/// The feeds for which a missing row counts as removed.
 private enum WhaleList {
     case comments(on: String)
     case likes(of: String)

@@ -85,7 +85,7 @@ package struct CustodyBook {
     /// was first seen here. Other devices' clocks may be wrong; their requests are known to have
     /// ended before this device took over the intent.
     ///
-    /// - Parameter part: The delivery's part; nil if no dispatch is known.
+    /// - Parameter part: The part of the delivery; nil if no dispatch is known.
     mutating func unsettled(
         _ part: OutboxItem.Part?, _ answer: Custody.Answer, for settling: UInt64
     ) throws -> UInt64 {

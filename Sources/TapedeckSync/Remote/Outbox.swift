@@ -238,7 +238,7 @@ public struct Outbox: Projection {
     /// Returns the item of an intent, and the kind of item that it is stored as.
     ///
     /// A missing derived item is created unless it has already been settled. If any other item is
-    /// missing, it has either ended or its outcome was folded before its intent. An outcome can
+    /// missing, either it has ended, or its outcome was folded before its intent. An outcome can
     /// precede its intent because stamps depend on device clocks: until all receipts have arrived,
     /// a confirmation can precede its intent. A confirmation that precedes its intent must not lead
     /// to a second delivery.

@@ -64,7 +64,7 @@ extension RemoteSession {
     /// The removals that follow from the lists that were read.
     struct Removals {
         var events: [ProposedEvent] = []
-        /// The new memories of lists, by name.
+        /// The changed facts about lists to remember, by list name.
         var memories: [String: ListMemory] = [:]
         /// Whether a list is suddenly empty.
         var isDoubtful = false

@@ -289,7 +289,8 @@ extension RemoteSession {
 
         /// Skips an unreadable feed until the next sync.
         ///
-        /// Returns the feed; if the feed no longer exists, the caller records its mark.
+        /// Returns the skipped feed, so that the caller can record its mark if the remote no longer
+        /// has the feed.
         mutating func giveUp(
             _ page: RemotePage, _ failure: SyncFailure, _ report: inout RemoteReport
         ) -> Ended? {

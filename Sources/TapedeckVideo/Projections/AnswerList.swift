@@ -71,7 +71,7 @@ public struct AnswerList: Projection {
         var observed: UInt64 = 0
         var removed: UInt64 = 0
         var echoed: UInt64 = 0
-        /// The highest number of a comment that remotes have shown.
+        /// The highest comment number that remotes have shown.
         var newestComment: UInt64 = 0
         /// The number of users whose likes remotes show.
         var likers: UInt64 = 0

@@ -58,8 +58,8 @@ extension UserObserved {
     }
 }
 
-/// The time at which a remote was first seen to show the current value of a field instead of an
-/// earlier one.
+/// The time at which a remote was first seen with the current value of a field after an earlier
+/// value.
 struct ProfileChange: Equatable {
     var field: ProfileField
     /// The time in Unix milliseconds.

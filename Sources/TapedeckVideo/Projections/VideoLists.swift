@@ -12,7 +12,7 @@ public import TapedeckProjections
 /// | `t` list time entry | empty: the entry is on its list |
 /// | `g` list | the time of the newest `t` entry on a list that contains the video |
 ///
-/// Table 0 contains one list after another, newest entries first. The rows of table 0 come from the
+/// Table 0 contains the entries of each list, newest first. The rows of table 0 come from the
 /// items, so a sighting changes at most one row, regardless of the number of lists that contain the
 /// video.
 public struct VideoLists: Projection {

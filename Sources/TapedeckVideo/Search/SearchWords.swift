@@ -57,9 +57,9 @@ struct SearchWords {
     /// Whether the last word may be the beginning of a longer one.
     var hasBeginning: Bool { words.last?.isBeginning ?? false }
 
-    /// Returns the rank of a thing; nil if it is not found.
+    /// Returns the rank of a thing; nil if it does not match.
     func rank(of thing: SearchThing) -> SearchRank? {
-        /// Returns the weight of the weightiest field that contains a word.
+        /// Returns the smallest weight of the fields that contain a word.
         func weight(_ word: Word, isLonger: Bool) -> UInt8? {
             thing.texts.lazy.filter { $0.isSearched && $0.folded.has(word, isLonger: isLonger) }
                 .map(\.field.weight).min()

@@ -53,7 +53,7 @@ struct SyncHistory {
         return texts
     }
 
-    /// Removes events of which no copy is left from the history.
+    /// Removes events from the history if no copy of them is left.
     mutating func forget(_ texts: [String]) {
         for text in texts { acknowledged[text] = nil }
     }

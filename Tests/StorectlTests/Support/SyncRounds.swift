@@ -126,7 +126,7 @@ final class SyncRounds {
     }
 
     private func append(_ index: Int) throws {
-        // Usually append a few events, and sometimes so many that the network fails while they are
+        // Usually append a few events, but sometimes enough for the network to fail while they are
         // sent.
         let count = random.oneIn(12) ? 700 : 1 + random.below(40)
         note("store \(index) gets \(count) events")

@@ -28,7 +28,7 @@ private let minutesToSeconds: Upcaster = { payload in
 /// Adds the format `beta`, which all tapes had before the format was recorded.
 private let formatToBeta: Upcaster = { $0 + Array("\u{1F}beta".utf8) }
 
-/// The event of the first program.
+/// The event as the first version of the program recorded it.
 struct TapeInMinutes: TapeRecording {
     var tape: String
     var minutes: UInt64

@@ -18,7 +18,7 @@ struct Caller<Simulator: RemoteSimulator> {
         self.now = now
     }
 
-    /// Makes a call, one second after the last one.
+    /// Makes a call, one second after the previous one.
     mutating func answer(
         _ method: String, _ target: String, form: KeyValuePairs<String, String>? = nil
     ) -> SimulatedAnswer {

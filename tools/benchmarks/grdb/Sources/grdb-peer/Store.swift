@@ -14,8 +14,8 @@ struct Store {
         }
         pool = try DatabasePool(path: directory + "/events.sqlite", configuration: configuration)
         // While a pool opens, it sets `synchronous=NORMAL` for its writer, after `prepareDatabase`.
-        // With NORMAL, commits are not synced at all. The pool keeps a value that is set after it
-        // was opened.
+        // With NORMAL, commits are not synced at all. The pool keeps a value that is set after the
+        // pool has opened.
         try pool.writeWithoutTransaction { database in
             try database.execute(sql: "PRAGMA synchronous=FULL")
         }
