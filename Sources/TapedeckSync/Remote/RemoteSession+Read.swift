@@ -169,6 +169,16 @@ extension RemoteSession {
             (feedCount, leadCount) = (feeds.count, leads.count)
         }
 
+        /// Adds new feeds, which are read next, and drops the feeds that are not in `feeds`; the other
+        /// feeds continue where they are.
+        mutating func change(to feeds: [RemotePage]) {
+            let dropped = walks.filter { !$0.isLead && !feeds.contains($0.feed) }.map(\.feed)
+            walks.removeAll { !$0.isLead && dropped.contains($0.feed) }
+            seen.subtract(dropped)
+            walks += feeds.filter { seen.insert($0).inserted }.reversed().map { Walk($0) }
+            feedCount = feeds.count
+        }
+
         // MARK: Freshness
 
         /// Returns whether a page is the only page of its feed and can therefore be skipped on its
@@ -262,7 +272,11 @@ extension RemoteSession {
             walk.pageCount += 1
             walk.hasNews = walk.hasNews || newCount > 0
             var ended: Ended?
-            if let next = content.next, !walk.isCovered(content.span) {
+            if content.missing != nil {
+                // If the feed disappears after its first pages, these prove nothing about the rest.
+                ended = Ended(
+                    feed: walk.feed, mark: walk.version, lists: walk.wholeLists(false))
+            } else if let next = content.next, !walk.isCovered(content.span) {
                 walk.page = next
                 walks.append(walk)
             } else if content.next == nil, content.moves, walk.pageCount > 1, walk.hasNews {

@@ -355,11 +355,12 @@ package struct RemoteSession {
             hint: "run storectl login \(remote.name)")
     }
 
-    /// Starts a new pass if the parts of the remote have changed.
+    /// Reads the new parts of the remote next, and stops reading parts that were removed.
     private mutating func takeUpParts(of current: Remote) throws {
         guard current.parts != remote.parts, let new = connection.connector(current) else { return }
         (remote, connector) = (current, new)
-        try beginReading()
+        guard isReading, let account = login.account else { return try beginReading() }
+        reading.change(to: connector.feeds(account, now: now))
     }
 
     /// The account; nil if its token has expired and no new login has been tried yet.
