@@ -7,8 +7,12 @@ extension ListObserved: Observation {
     /// The tag of the list.
     public var tags: [Tag] { get throws { [try Tag("list", list)] } }
 
-    /// The entity name, `list/<list>`.
-    public var entity: String { "list/\(list)" }
+    /// The entity name, `list/<list>`, or `following/<list>` for a sighting that says whether the
+    /// user follows the list.
+    ///
+    /// Remotes describe a list in two places with different fields. If both were sightings of one
+    /// entity, each would differ from the other and be recorded again at every sync.
+    public var entity: String { (hasFollowed ? "following/" : "list/") + list }
 
     /// Always nil, because remotes do not version their lists.
     public var remoteVersion: UInt64? { nil }
