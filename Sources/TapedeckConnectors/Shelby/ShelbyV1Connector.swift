@@ -36,17 +36,20 @@ package struct ShelbyV1Connector: Connector {
     /// The lists that the user has chosen.
     private let lists: [ShelbyV1Feed]
 
-    /// Creates a connector that looks up state in `projections`; unknown lists are skipped.
+    /// Creates a connector that looks up state in `projections`; unknown lists, and lists beyond the
+    /// limit, are skipped.
     package init(_ projections: VideoProjections = .standard, lists: [String] = []) {
         self.projections = projections
-        self.lists = lists.compactMap { ShelbyV1Feed($0) }.filter(\.isChosen)
+        // Devices that choose lists at the same time may exceed the limit.
+        self.lists = Array(
+            lists.compactMap { ShelbyV1Feed($0) }.filter(\.isChosen).prefix(ShelbyV1Feed.listsMax))
     }
 
     package var manifest: ConnectorManifest {
         ConnectorManifest(
             system: Shelby.system, rateCount: 20, rateWindow: 10_000, settling: 5_000,
             freshness: [10_000, 20_000, 40_000, 80_000, 120_000],
-            intentKinds: ["video", "account"])
+            intentKinds: ["video", "account"], reading: ReadingRules(feedsStandAlone: true))
     }
 
     package var lookups: [any Projection] {
@@ -260,7 +263,10 @@ package struct ShelbyV1Connector: Connector {
         for (index, value) in list.enumerated() { reading.add(value, at: "$[\(index)]", of: feed) }
         var content = reading.content
         if feed == .following {
-            content.lists.append(ListPart(page.feed, reading.rows, .whole))
+            // An unreadable row may be any of the known rolls.
+            if content.refused.isEmpty {
+                content.lists.append(ListPart(page.feed, reading.rows, .whole))
+            }
             return content
         }
         content.next = next(behind: page, list.count, reading.oldest)
