@@ -162,19 +162,26 @@ public struct StoreRemotes: Sendable {
                 .usage, "the lists of \(remote.name) cannot be chosen",
                 hint: "only remotes of \(Shelby.system) whose URL ends in /v1 have such lists")
         }
-        let chosen = try Connectors.parts(of: remote.system, url: remote.url, lists)
+        // A list that this version does not know, or too many lists, can still be removed.
+        let chosen = isOn ? try Connectors.parts(of: remote.system, url: remote.url, lists) : lists
         if !isOn, let unknown = chosen.first(where: { !remote.parts.contains($0) }) {
             throw SyncError(
-                .notFound, "\(unknown) is not a list of \(remote.name)",
+                .notFound, "\(unknown.prefix(40)) is not a list of \(remote.name)",
                 hint: remote.parts.isEmpty
                     ? "add a list with storectl sync \(remote.name) --list LIST"
                     : "the lists are \(remote.parts.joined(separator: ", "))")
         }
-        let changed = isOn ? chosen.filter { !remote.parts.contains($0) } : chosen
-        remote.parts = try Connectors.parts(
-            of: remote.system, url: remote.url,
-            isOn ? remote.parts + changed : remote.parts.filter { !changed.contains($0) })
+        let changed =
+            isOn
+            ? chosen.filter { !remote.parts.contains($0) }
+            : remote.parts.filter { chosen.contains($0) }
         if changed.isEmpty { return remote }
+        if isOn {
+            remote.parts = try Connectors.parts(
+                of: remote.system, url: remote.url, remote.parts + changed)
+        } else {
+            remote.parts.removeAll { changed.contains($0) }
+        }
         try log.record(
             try changed.map { list in
                 try ProposedEvent(
