@@ -24,7 +24,8 @@ public struct Remotes: Projection {
     public var ruleText: String? {
         """
         The last addition of a remote sets its system, address and parts unless the remote was \
-        removed later; each later choice adds a list to the parts or removes it.
+        removed later; an addition without parts at the same address keeps the parts. Each later \
+        choice adds a list to the parts or removes it.
         """
     }
     /// One table: the current remotes, by name.
@@ -60,9 +61,11 @@ public struct Remotes: Projection {
         switch event.typeIndex {
         case 0:
             let added = try event.decode(RemoteAdded.self)
+            // A device that adds the remote again may not know the parts yet.
+            let isKnown = (key.state.system, key.state.url) == (added.system, added.url)
+            if !isKnown || !added.parts.isEmpty { key.state.parts = added.parts }
             key.state.system = added.system
             key.state.url = added.url
-            key.state.parts = added.parts
         case 1: key.state = State()
         default:
             guard key.state.system != nil else { return }
