@@ -32,6 +32,9 @@ public enum Connectors {
         }
     }
 
+    /// Returns whether the user can choose which schedules are read from a system.
+    package static func hasSchedules(_ system: String) -> Bool { system == TVmaze.system }
+
     /// Returns whether the user can choose which lists are read from a system at an address.
     package static func hasLists(_ system: String, url: String) -> Bool {
         system == Shelby.system && url.hasSuffix("/v1")
@@ -44,7 +47,7 @@ public enum Connectors {
     static func parts(
         of system: String, url: String, _ parts: [String]
     ) throws(SyncError) -> [String] {
-        if system == TVmaze.system { return try TVmazeSchedule.read(parts).map(\.name) }
+        if hasSchedules(system) { return try TVmazeSchedule.read(parts).map(\.name) }
         if hasLists(system, url: url) { return try ShelbyV1Feed.lists(parts) }
         guard parts.isEmpty else {
             throw SyncError(

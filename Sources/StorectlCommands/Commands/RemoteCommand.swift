@@ -68,6 +68,12 @@ struct RemoteAddCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
+        if !schedule.isEmpty, Connectors.systems.contains(system),
+            !Connectors.hasSchedules(system)
+        {
+            throw SyncError(
+                .usage, "\(system) has no schedules", hint: "leave --schedule out")
+        }
         let (remote, needsLogin) = try options.withRemotes { remotes in
             let remote = try remotes.add(name, system: system, url: url, parts: schedule)
             return (remote, try remotes.status(remote).needsLogin)

@@ -64,12 +64,12 @@ struct RemoteStatusText {
 
 extension Remote {
     /// The schedules that are read from TVmaze; empty for other systems.
-    var schedules: JSON { .list(parts(areLists: false)) }
-    /// The lists that the user has chosen; empty for systems whose lists cannot be chosen.
-    var lists: JSON { .list(parts(areLists: true)) }
+    var schedules: JSON { parts(if: Connectors.hasSchedules(system)) }
+    /// The lists that the user has chosen; empty for remotes whose lists cannot be chosen, even if
+    /// they were chosen before the remote's address changed.
+    var lists: JSON { parts(if: Connectors.hasLists(system, url: url)) }
 
-    private func parts(areLists: Bool) -> [JSON] {
-        guard Connectors.hasLists(system, url: url) == areLists else { return [] }
-        return parts.map { .text($0) }
+    private func parts(if isTheirKind: Bool) -> JSON {
+        .list(isTheirKind ? parts.map { .text($0) } : [])
     }
 }
