@@ -20,9 +20,9 @@ enum ShelbyV1Lists {
     ) {
         read(document, context, &result) { (envelope) throws(IngestRefusal) in
             guard let roll = try envelope.object("result").value else { return nil }
-            let described = try roll.shelbyV1Roll()
+            let id = try roll.shelbyID("id").text
             return Rows(
-                list: context.list ?? described.list, described: described,
+                list: context.list ?? VideoGroup.roll(id), described: roll,
                 values: try roll.list("frames") ?? [], path: "$.result.frames")
         }
     }
@@ -39,8 +39,8 @@ enum ShelbyV1Lists {
     private struct Rows {
         /// The list that contains the rows; nil if the rows are rolls that the user follows.
         var list: String?
-        /// The description of the list in the response; nil if there is none.
-        var described: ListObserved?
+        /// The roll that the response describes; nil if there is none.
+        var described: JSONElement?
         var values: [JSONValue]
         var path: String
     }
@@ -59,11 +59,22 @@ enum ShelbyV1Lists {
                 throw IngestRefusal(
                     "$", .remoteError, "the remote returned an error: \(text.prefix(200))")
             }
-            if let list = rows.described { context.propose(list, at: "$.result", in: &result) }
+            if let roll = rows.described { describe(roll, context, &result) }
             for (index, value) in rows.values.enumerated() {
                 let path = "\(rows.path)[\(index)]"
                 add(value, at: path, to: rows.list, context, &result)
             }
+        } catch {
+            result.refuse(error)
+        }
+    }
+
+    /// Adds the description of a roll; an unreadable description does not affect the roll's frames.
+    private static func describe(
+        _ roll: JSONElement, _ context: IngestContext, _ result: inout IngestResult
+    ) {
+        do throws(IngestRefusal) {
+            context.propose(try roll.shelbyV1Roll(), at: "$.result", in: &result)
         } catch {
             result.refuse(error)
         }
