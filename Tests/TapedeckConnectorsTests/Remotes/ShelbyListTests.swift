@@ -141,7 +141,56 @@ import Testing
         #expect(try titles("roll/\(roll)").count == 2, "an unreadable list removes nothing")
     }
 
+    @Test func aListThatDisappearsBetweenPagesLosesNothing() throws {
+        let (_, roll) = try addStranger(frames: 120)
+        try remotes().addLists(["roll/\(roll)"], to: "home")
+        var session = try #require(try phone.session(isLive: false))
+        var step = try session.begin()
+        while case .send(let request) = step {
+            let isLater = request.query.contains { $0.name == "since_id" }
+            let isHidden = request.path == "/roll/\(roll)/frames" && isLater
+            try rig.change { $0.rolls[roll]?.isPublic = !isHidden }
+            step = try session.answered(try rig.world.send(request))
+        }
+        #expect(session.report.missing.count == 1)
+        try rig.change { $0.rolls[roll]?.isPublic = true }
+        _ = try sync()
+        #expect(try titles("roll/\(roll)").count == 120)
+    }
+
+    /// A followed roll is described in two places, with different fields.
+    @Test func aSecondSyncRecordsNothingNew() throws {
+        try remotes().addLists(["following"], to: "home")
+        _ = try sync()
+        try remotes().addLists(Array(lists().keys), to: "home")
+        _ = try sync()
+        let events = try phone.store.log.currentHead()
+        _ = try sync()
+        #expect(try phone.store.log.currentHead() == events)
+    }
+
     // MARK: - Choosing
+
+    @Test func listsBeyondTheLimitCanBeRemovedOneByOne() throws {
+        let tablet = try rig.device(seed: 2)
+        try exchange(phone, tablet)
+        let names = (0..<60).map { "roll/4f00000000000000000000\(10 + $0)" }
+        try remotes().addLists(Array(names[..<30]), to: "home")
+        try remotes(tablet).addLists(Array(names[30...]), to: "home")
+        try exchange(phone, tablet)
+        #expect(try remotes().removeLists([names[0]], from: "home").parts.count == 59)
+        #expect(try sync()?.missing.count == 50)
+    }
+
+    @Test func addingTheRemoteOnAnotherDeviceKeepsItsLists() throws {
+        try remotes().addLists(["following"], to: "home")
+        rig.world.clock.advance(by: .seconds(60))
+        let tablet = try rig.device(seed: 2)
+        try exchange(phone, tablet)
+        for device in [phone, tablet] {
+            #expect(try remotes(device).named("home").parts == ["following"])
+        }
+    }
 
     @Test func choicesOfTwoDevicesAreMerged() throws {
         let tablet = try rig.device(seed: 2)
