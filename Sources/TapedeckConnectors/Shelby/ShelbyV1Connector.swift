@@ -49,7 +49,7 @@ package struct ShelbyV1Connector: Connector {
         ConnectorManifest(
             system: Shelby.system, rateCount: 20, rateWindow: 10_000, settling: 5_000,
             freshness: [10_000, 20_000, 40_000, 80_000, 120_000],
-            intentKinds: ["video", "account"], reading: ReadingRules(feedsStandAlone: true))
+            intentKinds: ["video", "account"])
     }
 
     package var lookups: [any Projection] {
@@ -246,8 +246,9 @@ package struct ShelbyV1Connector: Connector {
         do {
             result = try ShelbyV1Documents.result(response)
         } catch {
-            // Other lists must not fail because one was deleted or became private.
-            guard feed.isChosen, [.notFound, .remoteError].contains(error.code),
+            // Nothing else may fail because one list was deleted, became private or fails. If Shelby
+            // itself fails, so does the stream.
+            guard feed.isChosen, [.notFound, .remoteError, .unavailable].contains(error.code),
                 Self.isOwnAnswer(response)
             else { throw error }
             var content = RemoteContent()

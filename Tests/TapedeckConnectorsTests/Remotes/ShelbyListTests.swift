@@ -158,6 +158,28 @@ import Testing
         #expect(try titles("roll/\(roll)").count == 120)
     }
 
+    @Test func aListThatFailsDoesNotFailTheSync() throws {
+        let (_, roll) = try addStranger(frames: 1)
+        try remotes().addLists(["roll/\(roll)", "following"], to: "home")
+        var session = try #require(try phone.session(isLive: true))
+        var step = try session.begin()
+        while case .send(let request) = step {
+            var response = try rig.world.send(request)
+            if request.path == "/roll/\(roll)/frames" {
+                response = RemoteResponse(
+                    status: 500, headers: response.headers,
+                    body: Array(#"{"status":500,"message":"oops"}"#.utf8))
+            }
+            step = try session.answered(response)
+        }
+        guard case .idle = step else {
+            Issue.record("the session is not idle: \(step)")
+            return
+        }
+        #expect(session.report.missing.count == 1)
+        #expect(try lists().count == 4)
+    }
+
     /// A followed roll is described in two places, with different fields.
     @Test func aSecondSyncRecordsNothingNew() throws {
         try remotes().addLists(["following"], to: "home")
