@@ -78,7 +78,7 @@ public struct StoreRemotes: Sendable {
     ///
     /// - Parameter parts: The parts of the system to read. For TVmaze, these are schedules such as
     ///   `US`, `web` and `web-DE`, by default `US`. For Shelby's API v1, they are lists, as in
-    ///   `addLists`; adding the same remote again without parts keeps its lists. Other systems have
+    ///   `changeLists`; adding the same remote again without parts keeps its lists. Other systems have
     ///   no parts.
     @available(*, noasync)
     @discardableResult
@@ -127,35 +127,27 @@ public struct StoreRemotes: Sendable {
         return remote
     }
 
-    /// Starts reading lists of a remote, on all of the user's devices.
+    /// Changes which lists of a remote are read, on all of the user's devices.
     ///
-    /// The next sync reads the lists; a live sync reads them at once. The videos of a list are in
-    /// the `VideoGroup` of the same name, and `VideoQueries.lists` describes the lists.
+    /// The next sync reads the new lists; a live sync reads them at once. The videos of a list are
+    /// in the `VideoGroup` of the same name, and `VideoQueries.lists` describes the lists. The known
+    /// videos of removed lists stay.
     ///
-    /// - Parameter lists: For Shelby's API v1, the names `following` (the rolls that the user
-    ///   follows), `roll/ID` (the videos of a roll) and `dashboard/ID` (the dashboard of a user or
-    ///   channel), at most 50 per remote.
+    /// - Parameters:
+    ///   - added: For Shelby's API v1, the names `following` (the rolls that the user follows),
+    ///     `roll/ID` (the videos of a roll) and `dashboard/ID` (the dashboard of a user or channel),
+    ///     at most 50 per remote.
+    ///   - removed: The lists that are no longer read.
     ///
-    /// Returns the remote, whose `parts` are all of its lists. Throws `SyncError` with `.notFound`
-    /// for an unknown remote, and with `.usage` for an unknown list, too many lists, or a remote
-    /// whose lists cannot be chosen.
+    /// Returns the remote, whose `parts` are all of its lists. Throws `SyncError` and records
+    /// nothing: `.notFound` for an unknown remote, or if the remote does not have one of the lists
+    /// in `removed`; `.usage` for an unknown list, too many lists, or a remote whose lists cannot be
+    /// chosen.
     @available(*, noasync)
     @discardableResult
-    public func addLists(_ lists: [String], to name: String) throws -> Remote {
-        try toggleLists(lists, of: name, isOn: true)
-    }
-
-    /// Stops reading lists of a remote, on all of the user's devices.
-    ///
-    /// The known videos of the lists stay. Throws the same errors as `addLists`, and `SyncError`
-    /// with `.notFound` if the remote does not have one of the lists.
-    @available(*, noasync)
-    @discardableResult
-    public func removeLists(_ lists: [String], from name: String) throws -> Remote {
-        try toggleLists(lists, of: name, isOn: false)
-    }
-
-    private func toggleLists(_ lists: [String], of name: String, isOn: Bool) throws -> Remote {
+    public func changeLists(
+        of name: String, adding added: [String] = [], removing removed: [String] = []
+    ) throws -> Remote {
         var remote = try named(name)
         guard Connectors.hasLists(remote.system, url: remote.url) else {
             throw SyncError(
@@ -163,27 +155,24 @@ public struct StoreRemotes: Sendable {
                 hint: "only remotes of \(Shelby.system) whose URL ends in /v1 have such lists")
         }
         // A list that this version does not know, or too many lists, can still be removed.
-        let chosen = isOn ? try Connectors.parts(of: remote.system, url: remote.url, lists) : lists
-        if !isOn, let unknown = chosen.first(where: { !remote.parts.contains($0) }) {
+        if let unknown = removed.first(where: { !remote.parts.contains($0) }) {
             throw SyncError(
                 .notFound, "\(unknown.prefix(40)) is not a list of \(remote.name)",
-                hint: remote.parts.isEmpty
-                    ? "add a list with storectl sync \(remote.name) --list LIST"
-                    : "the lists are \(remote.parts.joined(separator: ", "))")
+                hint: "storectl remote list shows the lists")
         }
-        let changed =
-            isOn
-            ? chosen.filter { !remote.parts.contains($0) }
-            : remote.parts.filter { chosen.contains($0) }
-        if changed.isEmpty { return remote }
-        if isOn {
-            remote.parts = try Connectors.parts(
-                of: remote.system, url: remote.url, remote.parts + changed)
-        } else {
-            remote.parts.removeAll { changed.contains($0) }
+        let kept = remote.parts.filter { !removed.contains($0) }
+        let new = try Connectors.parts(of: remote.system, url: remote.url, added)
+            .filter { !kept.contains($0) }
+        if !new.isEmpty {
+            _ = try Connectors.parts(of: remote.system, url: remote.url, kept + new)
         }
+        let changes =
+            Set(removed).subtracting(new).sorted().map { ($0, false) }
+            + new.filter { !remote.parts.contains($0) }.map { ($0, true) }
+        remote.parts = kept + new
+        guard !changes.isEmpty else { return remote }
         try log.record(
-            try changed.map { list in
+            try changes.map { list, isOn in
                 try ProposedEvent(
                     RemoteListToggled.with {
                         ($0.name, $0.list, $0.isOn) = (remote.name, list, isOn)

@@ -57,7 +57,7 @@ extension [UInt8] {
         }
     }
 
-    /// The bytes as lower-case hexadecimal digits.
+    /// The bytes as lowercase hexadecimal digits.
     package var hex: String {
         let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []

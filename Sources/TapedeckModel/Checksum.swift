@@ -4,7 +4,7 @@ internal import CISAL
 ///
 /// If the processor has a CRC-32C instruction, ISA-L uses it.
 ///
-/// - Parameter seed: the checksum of the preceding bytes; 0 if there are none.
+/// - Parameter seed: The checksum of the preceding bytes; 0 if there are none.
 package func crc32c(_ bytes: UnsafeRawBufferPointer, seed: UInt32 = 0) -> UInt32 {
     var checksum = ~seed
     var rest = bytes

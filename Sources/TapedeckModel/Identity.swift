@@ -29,7 +29,7 @@ public struct OriginID: Hashable, Comparable, Sendable, CustomStringConvertible 
         self.init(high: high, low: low)
     }
 
-    /// The 32 lower-case hexadecimal digits.
+    /// The 32 lowercase hexadecimal digits.
     public var description: String { high.paddedHex + low.paddedHex }
 
     /// Compares the bytes; this order breaks ties in the canonical order.

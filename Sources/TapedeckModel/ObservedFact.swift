@@ -19,10 +19,10 @@ public struct ObservedFact: Hashable, Sendable {
     /// Creates a fact.
     ///
     /// - Parameters:
-    ///   - entity: the permanent name of the remote entity, such as `tvmaze/show/118`.
-    ///   - content: the canonical bytes of the observed content, without volatile fields.
-    ///   - version: the version that the remote assigns; 0 if there is none.
-    ///   - observedAt: the time of the response, in Unix milliseconds; nil if unknown.
+    ///   - entity: The permanent name of the remote entity, such as `tvmaze/show/118`.
+    ///   - content: The canonical bytes of the observed content, without volatile fields.
+    ///   - version: The version that the remote assigns; 0 if there is none.
+    ///   - observedAt: The time of the response, in Unix milliseconds; nil if unknown.
     public init(entity: String, content: [UInt8], version: UInt64, observedAt: Int64?) {
         self.init(
             entity: Digest16(hashing: Array(entity.utf8)), content: Digest16(hashing: content),

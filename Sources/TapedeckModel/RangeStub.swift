@@ -46,7 +46,7 @@ package struct RangeStub: Hashable, Sendable {
 
     /// Returns a stub for the replaced events after `sequence`, or nil if there are none.
     ///
-    /// - Parameter chain: the origin's hash chain up to and including `sequence`.
+    /// - Parameter chain: The origin's hash chain up to and including `sequence`.
     package func rest(behind sequence: UInt64, _ chain: HashChain) -> RangeStub? {
         guard sequence < sequences.upperBound else { return nil }
         return try? RangeStub(

@@ -25,7 +25,7 @@ public struct LineageID: Hashable, Comparable, Sendable, CustomStringConvertible
         self.init(high: read.high, low: read.low)
     }
 
-    /// The 32 lower-case hexadecimal digits.
+    /// The 32 lowercase hexadecimal digits.
     public var description: String { OriginID(high: high, low: low).description }
 
     /// Compares the bytes; this order breaks ties between receipts.

@@ -67,7 +67,7 @@ package struct RecordIdentity {
 extension [UInt8] {
     /// Appends a complete record.
     ///
-    /// - Parameter chain: the 32 bytes of the hash chain if this is the origin's last record in the
+    /// - Parameter chain: The 32 bytes of the hash chain if this is the origin's last record in the
     ///   commit; otherwise empty.
     package mutating func appendRecord(
         _ event: ProposedEvent, keyID: [UInt8] = [], reissuedFrom: EventID? = nil,

@@ -9,7 +9,7 @@ public struct Tag: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The maximum length of a tag, in UTF-8 bytes.
     public static let lengthMax = 400
 
-    /// Creates a tag from a kind (lower-case letters, digits, `-`) and a name (any nonempty
+    /// Creates a tag from a kind (lowercase letters, digits, `-`) and a name (any nonempty
     /// string).
     ///
     /// Throws `ModelError` with code `.invalidTag` if the tag is longer than `lengthMax` bytes, or

@@ -42,7 +42,7 @@ package struct PlainText {
         self.text = text.isEmpty ? nil : text
     }
 
-    /// Returns the lower-case name and the end of the tag at the start of `text`; nil if there is
+    /// Returns the lowercase name and the end of the tag at the start of `text`; nil if there is
     /// none.
     ///
     /// A `<` that is not followed by a letter, a slash or `!` is text, as in `a < b`.

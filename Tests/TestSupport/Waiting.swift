@@ -10,8 +10,8 @@ package let waitSecondsMax: Double = 300
 /// Waits until a condition is true.
 ///
 /// - Parameters:
-///   - what: the awaited condition, for the failure message.
-///   - state: a description of the state, printed if the condition never becomes true.
+///   - what: The awaited condition, for the failure message.
+///   - state: A description of the state, printed if the condition never becomes true.
 package func eventually(
     _ what: String = "the condition", state: () throws -> String = { "" },
     _ condition: () throws -> Bool

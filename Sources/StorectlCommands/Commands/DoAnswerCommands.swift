@@ -119,7 +119,7 @@ struct DoAnswerFailMergeCommand: AsyncParsableCommand {
 
     @OptionGroup var recording: RecordingArguments
 
-    @Argument(help: "The reason, in lower-case letters, digits and hyphens.")
+    @Argument(help: "The reason, in lowercase letters, digits and hyphens.")
     var reason: String
 
     @OptionGroup var options: StoreOptions

@@ -190,7 +190,7 @@ struct DoPlayabilityCommand: AsyncParsableCommand {
     var finding: FindingArgument
 
     @Option(
-        help: "The reason if unplayable or failed, in lower-case letters, digits and hyphens.")
+        help: "The reason if unplayable or failed, in lowercase letters, digits and hyphens.")
     var reason: String?
 
     @OptionGroup var options: StoreOptions
@@ -240,7 +240,7 @@ struct DoFailExtractionCommand: AsyncParsableCommand {
     var video: String
 
     @Argument(
-        help: "The reason: timeout, gone, refused, unsupported, or another lower-case word.",
+        help: "The reason: timeout, gone, refused, unsupported, or another lowercase word.",
         completion: .list([
             FailExtraction.timeout, FailExtraction.gone, FailExtraction.refused,
             FailExtraction.unsupported,

@@ -47,7 +47,7 @@ struct RemoteAddCommand: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "A name for the remote: lower-case letters, digits and hyphens.", valueName: "name"))
+            "A name for the remote: lowercase letters, digits and hyphens.", valueName: "name"))
     var name: String
 
     @Argument(

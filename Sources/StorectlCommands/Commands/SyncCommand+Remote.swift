@@ -49,8 +49,9 @@ extension SyncCommand {
     ) throws -> RemoteReport? {
         let remote = try remotes.named(target)
         try DemoStore.refuse(store.log)
-        if !list.isEmpty { try remotes.addLists(list, to: target) }
-        if !unlist.isEmpty { try remotes.removeLists(unlist, from: target) }
+        if !list.isEmpty || !unlist.isEmpty {
+            try remotes.changeLists(of: target, adding: list, removing: unlist)
+        }
         guard dryRun else { return nil }
         var report = RemoteReport()
         try remotes.outbox(of: remote) { delivery in

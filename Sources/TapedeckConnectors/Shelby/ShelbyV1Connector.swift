@@ -255,7 +255,7 @@ package struct ShelbyV1Connector: Connector {
             content.missing = (page.feed, "\(page.feed) (\(error.message))")
             return content
         }
-        var reading = ShelbyV1Reading(account, observedAt: response.date)
+        var reading = ShelbyV1Reading(account, lists, observedAt: response.date)
         if page.place.isEmpty { reading.describe(feed, result) }
         let rows = feed.hasEntries || feed == .following ? result : try rollRows(result)
         guard case .array(let list) = rows else {
@@ -321,8 +321,8 @@ package struct ShelbyV1Connector: Connector {
 /// The contents of a page, collected row by row.
 struct ShelbyV1Reading {
     let user: String
-    /// The user's own roll; nil if it is unknown.
-    let personalRoll: String?
+    /// The rolls that have feeds of their own, such as the user's own roll.
+    private let rolls: Set<String>
     /// The time of the response, in Unix milliseconds.
     let observedAt: Int64?
     private(set) var content = RemoteContent()
@@ -334,9 +334,11 @@ struct ShelbyV1Reading {
     /// The frames that the user's likes created.
     private(set) var likes: [ShelbyV1Frame] = []
 
-    init(_ account: RemoteAccount, observedAt: Int64?) {
+    init(_ account: RemoteAccount, _ lists: [ShelbyV1Feed] = [], observedAt: Int64?) {
         user = account.user
-        personalRoll = account.details[ShelbyV1Connector.roll]
+        rolls = Set(
+            lists.compactMap { if case .roll(let id) = $0 { id } else { nil } }
+                + [account.details[ShelbyV1Connector.roll]].compactMap(\.self))
         self.observedAt = observedAt
     }
 
@@ -356,8 +358,8 @@ struct ShelbyV1Reading {
             guard let element, let frame = try ShelbyV1Frame(element) else { return }
             add(frame, isShared: feed == .stream, at: path)
             propose(frame.listing(as: feed.hasEntries ? id : nil, on: group), at: path)
-            // The other feed covers the user's own roll.
-            if feed.hasEntries, let roll = frame.roll, roll != personalRoll {
+            // The feed of a roll also shows which frames were removed.
+            if feed.hasEntries, let roll = frame.roll, !rolls.contains(roll) {
                 propose(frame.listing(on: VideoGroup.roll(roll)), at: path)
             }
         } catch {
@@ -370,10 +372,14 @@ struct ShelbyV1Reading {
         switch feed {
         case .stream, .personalRoll, .following: break
         case .dashboard(let owner):
+            // The dashboard of an unknown user is empty.
+            guard case .array(let rows) = result, !rows.isEmpty else { return }
             propose(.with { ($0.list, $0.owner) = (feed.name, owner) } as ListObserved, at: "$")
         case .roll:
             do throws(IngestRefusal) {
-                propose(try JSONElement(result, at: "$").shelbyV1Roll(), at: "$")
+                var list = try JSONElement(result, at: "$").shelbyV1Roll()
+                list.list = feed.name
+                propose(list, at: "$")
             } catch {
                 refuse(error)
             }

@@ -30,7 +30,7 @@ enum ShelbyV1Feed: Hashable {
     /// Parses `following`, `dashboard/ID` or `roll/ID`.
     private init?(list name: String) {
         let parts = name.split(separator: "/", maxSplits: 1).map(String.init)
-        guard parts.count == 2, let id = ShelbyV1ID(parts[1])?.text else {
+        guard parts.count == 2, let id = ShelbyV1ID(parts[1].lowercased())?.text else {
             guard name == ShelbyV1Feed.following.name else { return nil }
             self = .following
             return

@@ -12,8 +12,8 @@ public struct Remotes: Projection {
 
     /// `remotes`.
     public var name: String { "remotes" }
-    /// 3.
-    public var version: Int { 3 }
+    /// 4.
+    public var version: Int { 4 }
     /// `remote`.
     public var tagKind: String { Remotes.kind }
     /// The events that add, change and remove remotes.

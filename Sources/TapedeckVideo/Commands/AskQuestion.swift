@@ -14,8 +14,8 @@ public struct AskQuestion: Sendable {
     /// Creates the command.
     ///
     /// - Parameters:
-    ///   - receiver: the id of the user to ask.
-    ///   - text: the question.
+    ///   - receiver: The id of the user to ask.
+    ///   - text: The question.
     ///
     /// Throws `ModelError`: `.invalidPayload` if the text is blank, `.tooLarge` if it is too long.
     public init(_ receiver: String, text: String) throws(ModelError) {

@@ -17,7 +17,7 @@ public struct EditProfile: Sendable {
 
     /// Creates the command.
     ///
-    /// - Parameter write: sets the fields to change, and lists the fields to remove in `cleared`.
+    /// - Parameter write: Sets the fields to change, and lists the fields to remove in `cleared`.
     public init(_ write: (inout ProfileEdited) -> Void) {
         var changes = ProfileEdited()
         write(&changes)

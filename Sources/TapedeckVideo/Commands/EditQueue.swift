@@ -87,7 +87,7 @@ public struct EditQueue: Sendable {
 
     /// Returns the event to record for a queue with `count` videos.
     ///
-    /// - Parameter isQueued: returns whether a video is in the queue.
+    /// - Parameter isQueued: Returns whether a video is in the queue.
     ///
     /// Throws a `Refusal`, or the errors from `isQueued`.
     public func decide(

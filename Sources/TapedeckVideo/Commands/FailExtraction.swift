@@ -10,7 +10,7 @@ public import TapedeckModel
 public struct FailExtraction: Sendable {
     /// The video.
     public var video: VideoKey
-    /// The reason: one of the constants below, or another string of lower-case letters, digits and
+    /// The reason: one of the constants below, or another string of lowercase letters, digits and
     /// hyphens.
     public var reason: String
     /// The time of the failure.

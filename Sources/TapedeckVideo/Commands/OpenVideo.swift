@@ -14,9 +14,9 @@ public struct OpenVideo: Sendable {
     /// Creates the command.
     ///
     /// - Parameters:
-    ///   - video: the video's key, or any of its URLs.
-    ///   - viewer: an account, or a name that the device assigns to its guests.
-    ///   - viewing: a unique name for this viewing; reuse the name only to retry this command.
+    ///   - video: The video's key, or any of its URLs.
+    ///   - viewer: An account, or a name that the device assigns to its guests.
+    ///   - viewing: A unique name for this viewing; reuse the name only to retry this command.
     ///
     /// Throws `ModelError`: `.invalidVideo`, `.invalidPayload`, `.tooLarge`.
     public init(_ video: String, viewer: String, viewing: String) throws(ModelError) {

@@ -14,8 +14,8 @@ public struct PostChatMessage: Sendable {
     /// Creates the command for a text message.
     ///
     /// - Parameters:
-    ///   - video: the video's key, or any of its URLs.
-    ///   - text: the message.
+    ///   - video: The video's key, or any of its URLs.
+    ///   - text: The message.
     ///
     /// Throws `ModelError`: `.invalidVideo`, `.invalidPayload` if the text is blank, `.tooLarge` if
     /// it is too long.

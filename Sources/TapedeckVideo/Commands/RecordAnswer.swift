@@ -32,7 +32,7 @@ public struct RecordAnswer: Sendable {
         case discard
         /// Records that merging the segments has started.
         case merge
-        /// Records that merging has failed, with a reason of lower-case letters, digits and
+        /// Records that merging has failed, with a reason of lowercase letters, digits and
         /// hyphens.
         case failMerge(reason: String)
         /// Records the merged files, so that the next sync submits the answer.
@@ -113,7 +113,7 @@ public struct RecordAnswer: Sendable {
 
     /// Returns the events to record, given the state of the question.
     ///
-    /// - Parameter user: the user who answers; nil if unknown.
+    /// - Parameter user: The user who answers; nil if unknown.
     public func decide(_ state: QuestionList.State, by user: String?) throws -> [any Event] {
         guard state.isPending, !state.isAnswering else { throw Refusal.alreadyAnswered }
         let asked = state.question.receiver
@@ -190,7 +190,7 @@ public struct RecordAnswer: Sendable {
 public struct AnswerSegment: Hashable, Sendable {
     /// The segment's name, unique in its recording.
     public var name: String
-    /// The SHA-256 of the segment's file in the store's blobs, as 64 lower-case hexadecimal digits.
+    /// The SHA-256 of the segment's file in the store's blobs, as 64 lowercase hexadecimal digits.
     public var blob: String
     /// The duration in seconds.
     public var seconds: Double
@@ -205,9 +205,9 @@ public struct AnswerSegment: Hashable, Sendable {
 
 /// The files of a merged answer, in the store's blobs.
 public struct AnswerFiles: Hashable, Sendable {
-    /// The SHA-256 of the video, as 64 lower-case hexadecimal digits.
+    /// The SHA-256 of the video, as 64 lowercase hexadecimal digits.
     public var video: String
-    /// The SHA-256 of the still picture, as 64 lower-case hexadecimal digits.
+    /// The SHA-256 of the still picture, as 64 lowercase hexadecimal digits.
     public var thumbnail: String
     /// The extension of the video's file name, without the dot.
     public var videoExtension: String

@@ -47,7 +47,7 @@ public struct RemoveDownloads: Sendable {
 
     /// Returns the events to record.
     ///
-    /// - Parameter isOnDisk: returns whether a video is on the device's disk.
+    /// - Parameter isOnDisk: Returns whether a video is on the device's disk.
     ///
     /// Throws a `Refusal`, or the errors from `isOnDisk`.
     public func decide(isOnDisk: (VideoKey) throws -> Bool) throws -> [any Event] {

@@ -19,10 +19,10 @@ public struct ShareVideo: Sendable {
     /// Creates the command.
     ///
     /// - Parameters:
-    ///   - video: the video's key, or any of its URLs.
+    ///   - video: The video's key, or any of its URLs.
     ///   - destinations: `twitter`, `facebook`, `tumblr` or `email`; at least one.
-    ///   - text: the text to share; nil for the proposed text, see `ShareText`.
-    ///   - recipients: the addresses for `email`.
+    ///   - text: The text to share; nil for the proposed text, see `ShareText`.
+    ///   - recipients: The addresses for `email`.
     ///
     /// Throws `ModelError`: `.invalidVideo`, and `.invalidPayload` for missing or unknown
     /// destinations, for `email` without an address, for an invalid address, and for empty text.

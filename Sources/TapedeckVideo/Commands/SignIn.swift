@@ -16,8 +16,8 @@ public struct SignIn: Sendable {
     /// Creates the command.
     ///
     /// - Parameters:
-    ///   - account: the account's name in the system.
-    ///   - system: the system, such as `birdtube`.
+    ///   - account: The account's name in the system.
+    ///   - system: The system, such as `birdtube`.
     ///
     /// Throws `ModelError`: `.invalidPayload`, `.tooLarge`.
     public init(_ account: String, at system: String) throws(ModelError) {

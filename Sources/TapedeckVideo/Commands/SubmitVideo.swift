@@ -14,9 +14,9 @@ public struct SubmitVideo: Sendable {
     /// Creates the command.
     ///
     /// - Parameters:
-    ///   - video: the URL of the video's page, or the video's key.
-    ///   - title: the title; nil if unknown.
-    ///   - thumbnail: the URL of the still picture; nil if unknown.
+    ///   - video: The URL of the video's page, or the video's key.
+    ///   - title: The title; nil if unknown.
+    ///   - thumbnail: The URL of the still picture; nil if unknown.
     ///
     /// Throws `ModelError`: `.invalidVideo` if `video` is not a YouTube video, `.tooLarge`.
     public init(

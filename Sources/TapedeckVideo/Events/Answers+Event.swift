@@ -182,7 +182,7 @@ extension FieldChecks {
             value.utf8.count == 64
             && value.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
         guard isDigest else {
-            throw invalid(field, "is not a SHA-256 of 64 lower-case hexadecimal digits")
+            throw invalid(field, "is not a SHA-256 of 64 lowercase hexadecimal digits")
         }
     }
 

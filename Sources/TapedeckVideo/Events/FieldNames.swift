@@ -30,8 +30,8 @@ package struct FieldNames: Sendable {
     /// Returns an error for the first unknown name in a payload, or nil if all names are known.
     ///
     /// - Parameters:
-    ///   - order: the names in the object, in the order of the payload.
-    ///   - type: the type of the event.
+    ///   - order: The names in the object, in the order of the payload.
+    ///   - type: The type of the event.
     package func refusal(
         of object: [String: JSONValue], order: [String], _ type: EventType
     ) -> ModelError? {

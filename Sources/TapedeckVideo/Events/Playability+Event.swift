@@ -56,7 +56,7 @@ extension PlayabilityChecked: VideoEvent {
 }
 
 extension FieldChecks {
-    /// Checks a machine-readable reason, which consists of lower-case letters, digits and hyphens.
+    /// Checks a machine-readable reason, which consists of lowercase letters, digits and hyphens.
     static func reason(_ value: String, _ field: String) throws(ModelError) {
         let isReason =
             (1...FieldLimits.reasonBytesMax).contains(value.utf8.count)
@@ -66,7 +66,7 @@ extension FieldChecks {
         guard isReason else {
             throw invalid(
                 field,
-                "is not a reason: 1 to \(FieldLimits.reasonBytesMax) lower-case letters, digits"
+                "is not a reason: 1 to \(FieldLimits.reasonBytesMax) lowercase letters, digits"
                     + " and hyphens, such as timeout")
         }
     }

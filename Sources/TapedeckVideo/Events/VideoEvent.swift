@@ -57,7 +57,7 @@ extension Observation {
     /// of `versionMilliseconds`, so that later sightings are newer. If the time of the sighting is
     /// also unknown, the version is 0.
     ///
-    /// - Parameter observedAt: the time of the response, in milliseconds since 1970; nil if
+    /// - Parameter observedAt: The time of the response, in milliseconds since 1970; nil if
     ///   unknown.
     public func fact(observedAt: Int64?) throws -> ObservedFact {
         let sighted = observedAt.map { UInt64(max(0, $0) / Self.versionMilliseconds) }
@@ -70,7 +70,7 @@ extension Observation {
 extension ProposedEvent {
     /// Creates a proposal for a sighting.
     ///
-    /// - Parameter observedAt: the time of the response, in milliseconds since 1970; nil if
+    /// - Parameter observedAt: The time of the response, in milliseconds since 1970; nil if
     ///   unknown.
     public init(sighting: some Observation, observedAt: Int64?) throws {
         try self.init(sighting)

@@ -100,7 +100,7 @@ public nonisolated struct AnswerRecorded: Sendable {
   /// The question's id.
   public var question: String = String()
 
-  /// The SHA-256 of the video file, as 64 lower-case hexadecimal digits.
+  /// The SHA-256 of the video file, as 64 lowercase hexadecimal digits.
   public var blob: String = String()
 
   /// The SHA-256 of the thumbnail file, in the same form.
@@ -148,7 +148,7 @@ public nonisolated struct AnswerSegmentRecorded: Sendable {
   /// The segment's name, unique in its recording. Segments play in the order in which they were recorded.
   public var segment: String = String()
 
-  /// The SHA-256 of the segment's file, as 64 lower-case hexadecimal digits.
+  /// The SHA-256 of the segment's file, as 64 lowercase hexadecimal digits.
   public var blob: String = String()
 
   /// The duration of the segment, in seconds; the segments of a recording must total less than 120 seconds.
@@ -212,7 +212,7 @@ public nonisolated struct AnswerMergeFailed: Sendable {
   /// The recording.
   public var recording: String = String()
 
-  /// The reason: a word of lower-case letters, digits and hyphens, such as `interrupted`.
+  /// The reason: a word of lowercase letters, digits and hyphens, such as `interrupted`.
   public var reason: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

@@ -37,7 +37,7 @@ public nonisolated struct PlayabilityChecked: Sendable {
   /// the video.
   public var outcome: String = String()
 
-  /// The reason, in lower-case letters, digits and hyphens; required unless the outcome is `playable`.
+  /// The reason, in lowercase letters, digits and hyphens; required unless the outcome is `playable`.
   public var reason: String {
     get {_reason ?? String()}
     set {_reason = newValue}
@@ -87,7 +87,7 @@ public nonisolated struct ExtractionFailed: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// The reason, such as `timeout`, `gone`, `refused` or `unsupported`: lower-case letters, digits and hyphens.
+  /// The reason, such as `timeout`, `gone`, `refused` or `unsupported`: lowercase letters, digits and hyphens.
   public var reason: String = String()
 
   /// The number of consecutive failures, including this one.

@@ -111,10 +111,10 @@ public struct ExtractionPolicy: Hashable, Sendable {
     /// Returns the plan at the time `now`.
     ///
     /// - Parameters:
-    ///   - list: the videos in playing order; later occurrences of a video are ignored.
-    ///   - current: the index of the current video; if it is out of range, no video is wanted.
-    ///   - running: the running extraction; nil if there is none.
-    ///   - knowledge: returns the known facts about a video; called only for wanted videos.
+    ///   - list: The videos in playing order; later occurrences of a video are ignored.
+    ///   - current: The index of the current video; if it is out of range, no video is wanted.
+    ///   - running: The running extraction; nil if there is none.
+    ///   - knowledge: Returns the known facts about a video; called only for wanted videos.
     ///
     /// The cost depends on the number of wanted videos, not on the length of the list.
     public func plan(

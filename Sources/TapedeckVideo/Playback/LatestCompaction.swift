@@ -18,7 +18,7 @@ package enum LatestCompaction {
     /// Returns whether each event is superseded.
     ///
     /// - Parameters:
-    ///   - candidates: events of any type from one origin, in sequence order.
+    ///   - candidates: Events of any type from one origin, in sequence order.
     ///   - types: The types with `Retention.latest`, including those of other modules.
     ///   - reads: Whether this program can read an event.
     package static func superseded(

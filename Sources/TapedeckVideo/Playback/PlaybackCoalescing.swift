@@ -58,7 +58,7 @@ public struct PlaybackCoalescing: Sendable {
 
     /// Creates a filter that has received no reports yet.
     ///
-    /// - Parameter holdSecondsMax: the number of seconds since the last kept report after which the
+    /// - Parameter holdSecondsMax: The number of seconds since the last kept report after which the
     ///   next report is always kept; 0 keeps all reports.
     public init(holdSecondsMax: Double = PlaybackCoalescing.holdSecondsMax) {
         precondition(

@@ -40,7 +40,7 @@ package enum PlaybackCompaction {
 
     /// Returns whether each report is superseded.
     ///
-    /// - Parameter reports: reports from one origin, in sequence order.
+    /// - Parameter reports: Reports from one origin, in sequence order.
     package static func superseded(_ reports: [Recorded]) -> [Bool] {
         var superseded = [Bool](repeating: false, count: reports.count)
         var viewings: [Viewing: [Int]] = [:]

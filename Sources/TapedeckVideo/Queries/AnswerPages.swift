@@ -99,7 +99,7 @@ extension VideoQueries {
     /// Returns the known facts about an answer, or nil if it was neither submitted nor shown by a
     /// remote.
     ///
-    /// - Parameter id: the answer's id on the remote.
+    /// - Parameter id: The answer's id on the remote.
     public func answer(_ id: String) throws -> AnswerEntry? {
         let key = try Tag("answer", id)
         guard let state = try reader.state(of: projections.answers, key: key), state.isListed

@@ -21,12 +21,12 @@ public struct ArrangedList<Row: Hashable & Sendable, Entry: Hashable & Sendable>
     /// Creates a list.
     ///
     /// - Parameters:
-    ///   - choose: returns the rows to arrange at a given time, in milliseconds since 1970.
-    ///   - basis: the rows from which `read` determines the rows to arrange.
-    ///   - read: returns the rows to arrange, which are in the same tables as the rows of `choose`;
+    ///   - choose: Returns the rows to arrange at a given time, in milliseconds since 1970.
+    ///   - basis: The rows from which `read` determines the rows to arrange.
+    ///   - read: Returns the rows to arrange, which are in the same tables as the rows of `choose`;
     ///     nil if the rows depend only on the time.
-    ///   - name: returns the identity of an entry.
-    ///   - arrange: returns the list, given the rows, whether there are more rows, and the time.
+    ///   - name: Returns the identity of an entry.
+    ///   - arrange: Returns the list, given the rows, whether there are more rows, and the time.
     init(
         of choose: @escaping @Sendable (Int64) -> LiveList<Row>, basis: [RowRange] = [],
         read: (@Sendable (Views) throws -> LiveList<Row>)? = nil,
@@ -188,7 +188,7 @@ private struct PlayabilityRows {
 
     /// Returns the rows of the tables that contain the videos in a state.
     ///
-    /// - Parameter time: the time after which rows are returned, in milliseconds since 1970; nil
+    /// - Parameter time: The time after which rows are returned, in milliseconds since 1970; nil
     ///   for all rows.
     func checked(
         _ filter: PlayabilityFilter, from time: Int64?, limit: Int

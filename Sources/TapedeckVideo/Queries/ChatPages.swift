@@ -94,14 +94,14 @@ extension VideoQueries {
     /// user is not signed in and `isGuestAllowed` is false.
     ///
     /// - Parameters:
-    ///   - video: the video's key, or any of its URLs.
-    ///   - before: the time before which messages are returned, in milliseconds since 1970; nil for
+    ///   - video: The video's key, or any of its URLs.
+    ///   - before: The time before which messages are returned, in milliseconds since 1970; nil for
     ///     the newest messages.
-    ///   - isWithBlocked: whether to include blocked messages.
-    ///   - isGuestAllowed: whether users who are not signed in may read the chat.
-    ///   - limit: the number of messages, not counting pending messages and extra ones that share
+    ///   - isWithBlocked: Whether to include blocked messages.
+    ///   - isGuestAllowed: Whether users who are not signed in may read the chat.
+    ///   - limit: The number of messages, not counting pending messages and extra ones that share
     ///     the oldest message's time.
-    ///   - cursor: the `next` of the previous page; it takes precedence over `before`.
+    ///   - cursor: The `next` of the previous page; it takes precedence over `before`.
     public func chat(
         video: String, before: Int64? = nil, isWithBlocked: Bool = false,
         isGuestAllowed: Bool = false, limit: Int = QueryLimits.pageCountDefault,

@@ -53,7 +53,7 @@ extension VideoQueries {
 
     /// Returns the downloads of the given videos on a device's disk, in the same order.
     ///
-    /// - Parameter videos: the videos' keys, or any of their URLs.
+    /// - Parameter videos: The videos' keys, or any of their URLs.
     public func downloads(
         of videos: [String], device: String = Downloads.defaultDevice
     ) throws -> DownloadsPage {

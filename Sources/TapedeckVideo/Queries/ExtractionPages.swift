@@ -88,7 +88,7 @@ extension VideoQueries {
     /// A URL is valid until its expiry time. A URL without an expiry time is valid for
     /// `windowSeconds` after it was found.
     ///
-    /// - Parameter video: the video's key, or any of its URLs.
+    /// - Parameter video: The video's key, or any of its URLs.
     public func extraction(
         of video: String, at now: UTCTime,
         windowSeconds: Double = QueryLimits.extractionWindowSeconds

@@ -61,11 +61,11 @@ extension VideoQueries {
     /// The cost is two lookups for each wanted video.
     ///
     /// - Parameters:
-    ///   - list: the videos in playing order.
-    ///   - current: the index of the current video, counting from 0.
-    ///   - running: the running extraction; nil if there is none.
-    ///   - device: the device whose downloaded videos need no extraction.
-    ///   - windowSeconds: the number of seconds for which a URL without an expiry time is valid.
+    ///   - list: The videos in playing order.
+    ///   - current: The index of the current video, counting from 0.
+    ///   - running: The running extraction; nil if there is none.
+    ///   - device: The device whose downloaded videos need no extraction.
+    ///   - windowSeconds: The number of seconds for which a URL without an expiry time is valid.
     public func extractionPlan(
         _ list: [VideoKey], current: Int, running: ExtractionPolicy.Running? = nil,
         policy: ExtractionPolicy = ExtractionPolicy(), device: String = Downloads.defaultDevice,

@@ -54,8 +54,8 @@ extension VideoQueries {
     /// depends on the size of the page.
     ///
     /// - Parameters:
-    ///   - user: the user's id.
-    ///   - direction: whether to return followers or followed users.
+    ///   - user: The user's id.
+    ///   - direction: Whether to return followers or followed users.
     public func follows(
         of user: String, _ direction: FollowList.Direction = .followers,
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil

@@ -59,7 +59,7 @@ extension QueryLimits {
 
     /// Returns the number of broadcasts that the 2012 app kept on a device.
     ///
-    /// - Parameter memoryBytes: the device's memory in bytes.
+    /// - Parameter memoryBytes: The device's memory in bytes.
     public static func broadcastsOf2012(memoryBytes: UInt64) -> Int {
         switch memoryBytes {
         case ...(128 << 20): 60
@@ -82,18 +82,18 @@ extension VideoQueries {
     /// range.
     ///
     /// - Parameters:
-    ///   - group: the group.
-    ///   - now: the time at which to judge whether a video can be played.
-    ///   - index: the number of rows to skip at the front; must be 0 if there is a cursor.
-    ///   - newest: the size to which to limit the group; nil for no limit. In groups in timeline
+    ///   - group: The group.
+    ///   - now: The time at which to judge whether a video can be played.
+    ///   - index: The number of rows to skip at the front; must be 0 if there is a cursor.
+    ///   - newest: The size to which to limit the group; nil for no limit. In groups in timeline
     ///     order, the size is measured in broadcasts: the group is limited to the videos of the
     ///     `newest` most recent broadcasts. In other groups, the size is measured in entries from
     ///     the front. The limit deletes nothing.
-    ///   - playableOnly: whether to leave out videos that are not known to be playable. At most
+    ///   - playableOnly: Whether to leave out videos that are not known to be playable. At most
     ///     `QueryLimits.groupScanMax` videos are examined, so a page may be shorter than `limit`
     ///     even if there is a next page.
-    ///   - limit: the maximum number of videos.
-    ///   - cursor: the `next` or `previous` of a page of the same group.
+    ///   - limit: The maximum number of videos.
+    ///   - cursor: The `next` or `previous` of a page of the same group.
     public func videos(
         in group: VideoGroup, at now: UTCTime, from index: Int = 0, newest: Int? = nil,
         playableOnly: Bool = false, limit: Int = QueryLimits.pageCountDefault,
@@ -314,7 +314,7 @@ private struct GroupRows<Reader: ViewReader> {
     /// Limits a group in timeline order to the videos of the newest broadcasts, and other groups to
     /// their first entries.
     ///
-    /// - Parameter share: the time of the oldest of the `count` newest broadcasts; nil if there are
+    /// - Parameter share: The time of the oldest of the `count` newest broadcasts; nil if there are
     ///   fewer broadcasts.
     mutating func cut(to count: Int, share time: Int64?) throws {
         if table.isTimed {

@@ -49,7 +49,7 @@ extension VideoQueries {
     /// continues where the previous one ended, even if likes are added in between. The cost depends
     /// on the size of the page.
     ///
-    /// - Parameter answer: the answer's id.
+    /// - Parameter answer: The answer's id.
     public func likers(
         of answer: String, limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> LikersPage {

@@ -10,13 +10,13 @@ extension LiveArrangement where Self == ArrangedList<GroupEntry, GroupEntry> {
     /// `ModelError` with `.usage` for arguments that are out of range.
     ///
     /// - Parameters:
-    ///   - index: the number of rows to skip at the front; at most `QueryLimits.groupCountMax`.
-    ///   - newest: the size to which to limit the group; nil for no limit. In groups in timeline
+    ///   - index: The number of rows to skip at the front; at most `QueryLimits.groupCountMax`.
+    ///   - newest: The size to which to limit the group; nil for no limit. In groups in timeline
     ///     order, the size is measured in broadcasts: the group is limited to the videos of the
     ///     `newest` most recent broadcasts, and these broadcasts are read again after each new
     ///     broadcast. In other groups, the size is measured in entries from the front.
-    ///   - playableOnly: whether to leave out videos that are not known to be playable.
-    ///   - limit: the maximum number of videos.
+    ///   - playableOnly: Whether to leave out videos that are not known to be playable.
+    ///   - limit: The maximum number of videos.
     public static func part(
         of group: VideoGroup, from index: Int = 0, newest: Int? = nil, playableOnly: Bool = false,
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard

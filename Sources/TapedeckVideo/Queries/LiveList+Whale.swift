@@ -37,9 +37,9 @@ extension LiveQuery where Self == LiveList<QuestionEntry> {
     /// The first page of questions; see `VideoQueries.questions`.
     ///
     /// - Parameters:
-    ///   - receiver: the user who was asked; nil for all users. If set, the list contains only
+    ///   - receiver: The user who was asked; nil for all users. If set, the list contains only
     ///     questions that a remote shows.
-    ///   - isPending: whether to leave out answered questions.
+    ///   - isPending: Whether to leave out answered questions.
     public static func questions(
         to receiver: String? = nil, isPending: Bool = true,
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard
@@ -70,7 +70,7 @@ extension LiveArrangement where Self == ArrangedList<QuestionEntry, QuestionEntr
     /// While the account's user is unknown, the list is empty, and `LiveState.failures` contains
     /// `.signInRequired`.
     ///
-    /// - Parameter isPending: whether to leave out answered questions.
+    /// - Parameter isPending: Whether to leave out answered questions.
     public static func ownQuestions(
         isPending: Bool = true, limit: Int = QueryLimits.pageCountDefault,
         projections: VideoProjections = .standard

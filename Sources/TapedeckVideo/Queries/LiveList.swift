@@ -43,7 +43,7 @@ public struct LiveList<Entry: Hashable & Sendable>: LiveQuery {
     /// Creates a list.
     ///
     /// - Parameters:
-    ///   - details: ranges of additional rows, each with the number of bytes before the subject in
+    ///   - details: Ranges of additional rows, each with the number of bytes before the subject in
     ///     its keys, or nil if a row may affect every entry.
     init(
         _ parts: [Part], _ order: LiveOrder = .concatenated,
@@ -88,7 +88,7 @@ public struct LiveList<Entry: Hashable & Sendable>: LiveQuery {
 extension LiveQuery where Self == LiveList<GroupEntry> {
     /// The first page of a group's videos; see `VideoQueries.videos(in:)`.
     ///
-    /// - Parameter limit: the maximum number of videos.
+    /// - Parameter limit: The maximum number of videos.
     public static func group(
         _ group: VideoGroup, limit: Int = QueryLimits.pageCountDefault,
         projections: VideoProjections = .standard

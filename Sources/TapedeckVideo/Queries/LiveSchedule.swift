@@ -70,7 +70,7 @@ extension LiveArrangement where Self == ArrangedList<ScheduleRow, DatedEpisode> 
     /// Throws `ModelError` with `.invalidTime` if `week` is not a date, or if its week ends after
     /// the year 9999.
     ///
-    /// - Parameter week: any day of the week, as `YYYY-MM-DD`; nil to follow the current week. For
+    /// - Parameter week: Any day of the week, as `YYYY-MM-DD`; nil to follow the current week. For
     ///   nil, the rows of 19 days are kept in memory, and are read again at the start of each UTC
     ///   day.
     public static func schedule(
@@ -155,8 +155,8 @@ private struct ScheduleRows: Sendable {
     /// Returns the rows in a span of time.
     ///
     /// - Parameters:
-    ///   - lower: the start of the span, in milliseconds since 1970.
-    ///   - upper: the end of the span, exclusive, in milliseconds since 1970.
+    ///   - lower: The start of the span, in milliseconds since 1970.
+    ///   - upper: The end of the span, exclusive, in milliseconds since 1970.
     func rows(from lower: Int64, to upper: Int64) -> LiveList<ScheduleRow> {
         let scope = scope
         let episodes = LiveList<ScheduleRow>.Part(

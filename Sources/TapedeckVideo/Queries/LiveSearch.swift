@@ -30,9 +30,9 @@ public struct LiveSearch: Sendable {
     /// Throws `ModelError` if the text cannot be searched for; see `SearchLimits.check`.
     ///
     /// - Parameters:
-    ///   - text: the words.
-    ///   - scope: the scope of the search; nil for everything.
-    ///   - limit: the maximum number of hits.
+    ///   - text: The words.
+    ///   - scope: The scope of the search; nil for everything.
+    ///   - limit: The maximum number of hits.
     public init(
         _ text: String, in scope: SearchScope? = nil, limit: Int = QueryLimits.pageCountDefault,
         projections: VideoProjections = .standard

@@ -64,11 +64,11 @@ extension VideoQueries {
     /// `newest` is below 1 or above `QueryLimits.newsCountMax`.
     ///
     /// - Parameters:
-    ///   - mark: the log's head at the user's last check.
-    ///   - log: the log from which the reader's projections are built.
-    ///   - newest: the number of most recently shared broadcasts to consider, for apps that show
+    ///   - mark: The log's head at the user's last check.
+    ///   - log: The log from which the reader's projections are built.
+    ///   - newest: The number of most recently shared broadcasts to consider, for apps that show
     ///     only this number of broadcasts; nil for all broadcasts.
-    ///   - isShown: returns whether a video is shown in the list; other videos are ignored.
+    ///   - isShown: Returns whether a video is shown in the list; other videos are ignored.
     public func news(
         since mark: LogPosition, in log: EventLog, rule: NewsRule = .everyShare,
         newest: Int? = nil, isShown: (VideoKey) throws -> Bool = { _ in true }

@@ -43,7 +43,7 @@ extension VideoQueries {
     ///
     /// A programme guide can use this method to highlight a video that is playing on a device.
     ///
-    /// - Parameter video: the video's key, or any of its URLs.
+    /// - Parameter video: The video's key, or any of its URLs.
     public func nowPlaying(
         video: String, at now: UTCTime, limit: Int = QueryLimits.pageCountDefault,
         cursor: String? = nil
@@ -69,8 +69,8 @@ extension VideoQueries {
     /// Returns the device in a row.
     ///
     /// - Parameters:
-    ///   - prefix: the number of bytes before the device in the row's key.
-    ///   - now: the time for which to estimate the position; nil for the time of the report.
+    ///   - prefix: The number of bytes before the device in the row's key.
+    ///   - now: The time for which to estimate the position; nil for the time of the report.
     func device(in row: Row, behind prefix: Int, at now: UTCTime?) throws -> NowPlayingEntry {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try NowPlaying.State(reading: &reader)

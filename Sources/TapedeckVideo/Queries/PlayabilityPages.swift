@@ -98,7 +98,7 @@ extension VideoQueries {
     /// Returns whether a video can be played at `now`; the state is `.unknown` for an unknown
     /// video.
     ///
-    /// - Parameter video: the video's key, or any of its URLs.
+    /// - Parameter video: The video's key, or any of its URLs.
     public func playability(of video: String, at now: UTCTime) throws -> PlayabilityEntry {
         let key = try VideoKey(video)
         return PlayabilityEntry(

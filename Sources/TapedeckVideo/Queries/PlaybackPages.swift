@@ -80,7 +80,7 @@ extension VideoQueries {
     ///
     /// Reads the projections `playback`, `statistics` and `videos`.
     ///
-    /// - Parameter video: the video's key, or any of its URLs.
+    /// - Parameter video: The video's key, or any of its URLs.
     public func playback(of video: String) throws -> PlaybackEntry {
         let key = try VideoKey(video)
         var entry = PlaybackEntry(

@@ -46,8 +46,8 @@ extension VideoQueries {
     /// newest first.
     ///
     /// - Parameters:
-    ///   - receiver: the user who was asked; nil for all users.
-    ///   - isPending: whether to leave out answered questions.
+    ///   - receiver: The user who was asked; nil for all users.
+    ///   - isPending: Whether to leave out answered questions.
     public func questions(
         to receiver: String? = nil, isPending: Bool = true,
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
@@ -75,7 +75,7 @@ extension VideoQueries {
     /// to the account's user. Throws `ModelError` with `.signInRequired` if the account's user is
     /// unknown.
     ///
-    /// - Parameter isPending: whether to leave out answered questions.
+    /// - Parameter isPending: Whether to leave out answered questions.
     public func ownQuestions(
         isPending: Bool = true, limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> QuestionsPage {

@@ -53,7 +53,7 @@ extension VideoQueries {
     /// Returns the given videos in a queue, each with its neighbours; videos that are not in the
     /// queue are left out.
     ///
-    /// - Parameter videos: the videos' keys, or any of their URLs.
+    /// - Parameter videos: The videos' keys, or any of their URLs.
     public func queue(_ queue: String = PlayQueue.defaultName, of videos: [String]) throws
         -> QueuePage
     {

@@ -72,9 +72,9 @@ extension VideoQueries {
     /// refer to. Throws the log's errors, and `ModelError` with `.usage` for an invalid limit.
     ///
     /// - Parameters:
-    ///   - mark: the `head` of the previous result.
-    ///   - log: the log from which the reader's projections are built.
-    ///   - limit: the number of possibly changed episodes and shows at which to stop; the episodes
+    ///   - mark: The `head` of the previous result.
+    ///   - log: The log from which the reader's projections are built.
+    ///   - limit: The number of possibly changed episodes and shows at which to stop; the episodes
     ///     of one listing stay together.
     public func scheduleChanges(
         since mark: LogPosition, in log: EventLog, limit: Int = QueryLimits.pageCountDefault

@@ -36,7 +36,7 @@ extension VideoQueries {
     ///
     /// Throws `ModelError` with `.usage` if the window is negative or too long.
     ///
-    /// - Parameter windowSeconds: the length, in seconds, of the window before the end of an
+    /// - Parameter windowSeconds: The length, in seconds, of the window before the end of an
     ///   episode in which the episode counts as ending soon.
     public func endingSoon(
         at now: UTCTime, scope: ScheduleScope,

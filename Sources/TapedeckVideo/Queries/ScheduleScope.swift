@@ -21,11 +21,11 @@ public struct ScheduleScope: Hashable, Sendable {
     /// Throws `ModelError` with `.usage` for an invalid country code and for a blank filter.
     ///
     /// - Parameters:
-    ///   - country: a code such as `US`; nil for `countryDefault`, or for every country if `web` is
+    ///   - country: A code such as `US`; nil for `countryDefault`, or for every country if `web` is
     ///     true.
-    ///   - web: whether to include only web channels.
-    ///   - includeWeb: whether to include the country's web channels in addition to its networks.
-    ///   - filter: a part of the name of a show or channel.
+    ///   - web: Whether to include only web channels.
+    ///   - includeWeb: Whether to include the country's web channels in addition to its networks.
+    ///   - filter: A part of the name of a show or channel.
     public init(
         country: String? = nil, web: Bool = false, includeWeb: Bool = false, filter: String? = nil
     ) throws(ModelError) {

@@ -108,7 +108,7 @@ extension VideoProjections {
     /// Returns the projections that a search reads; pass their names to the query that runs the
     /// search.
     ///
-    /// - Parameter scope: the scope of the search; nil for everything.
+    /// - Parameter scope: The scope of the search; nil for everything.
     public func searched(in scope: SearchScope? = nil) -> [any Projection] {
         switch scope {
         case .videos: [searchVideos, searchSubmissions]
@@ -155,10 +155,10 @@ extension VideoQueries {
     /// `.tooLarge` if it exceeds `SearchLimits`.
     ///
     /// - Parameters:
-    ///   - text: the words.
-    ///   - scope: the scope of the search; nil for everything.
-    ///   - limit: the maximum number of hits.
-    ///   - cursor: the `next` of the previous page, for the same words and scope.
+    ///   - text: The words.
+    ///   - scope: The scope of the search; nil for everything.
+    ///   - limit: The maximum number of hits.
+    ///   - cursor: The `next` of the previous page, for the same words and scope.
     public func search(
         _ text: String, in scope: SearchScope? = nil, limit: Int = QueryLimits.pageCountDefault,
         cursor: String? = nil
@@ -184,7 +184,7 @@ extension VideoQueries {
 
     /// Returns the matches for words, best first.
     ///
-    /// - Parameter after: the position after which to start; nil to start at the front.
+    /// - Parameter after: The position after which to start; nil to start at the front.
     func found(
         _ words: SearchWords, in scope: SearchScope?, after: SearchPosition?, limit: Int
     ) throws -> [(position: SearchPosition, source: SearchSource, thing: SearchThing)] {
@@ -227,7 +227,7 @@ extension VideoQueries {
 
     /// Creates a source of search results.
     ///
-    /// - Parameter owner: returns the broadcast that represents a video.
+    /// - Parameter owner: Returns the broadcast that represents a video.
     private func source<Base>(
         _ index: SearchIndex<Base>, _ kind: SearchHit.Kind, _ number: UInt8,
         isOf owner: @escaping (Tag) throws -> [UInt8]? = { _ in nil }

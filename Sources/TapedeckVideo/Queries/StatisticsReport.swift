@@ -61,10 +61,10 @@ extension VideoQueries {
     /// `QueryLimits.statisticsDaysMax` days.
     ///
     /// - Parameters:
-    ///   - first: the first day, as `YYYY-MM-DD`; nil for a range of two weeks.
-    ///   - last: the last day, which is included; nil for today.
-    ///   - now: the current time, which determines today's date.
-    ///   - zone: the time zone in which days begin, such as `Europe/Berlin`.
+    ///   - first: The first day, as `YYYY-MM-DD`; nil for a range of two weeks.
+    ///   - last: The last day, which is included; nil for today.
+    ///   - now: The current time, which determines today's date.
+    ///   - zone: The time zone in which days begin, such as `Europe/Berlin`.
     public func statistics(
         from first: String? = nil, through last: String? = nil, at now: UTCTime,
         zone name: String = "UTC"

@@ -83,9 +83,9 @@ extension VideoQueries {
     /// the size of the page.
     ///
     /// - Parameters:
-    ///   - order: the order of the list.
-    ///   - limit: the maximum number of videos.
-    ///   - cursor: the `next` of the previous page, in the same order.
+    ///   - order: The order of the list.
+    ///   - limit: The maximum number of videos.
+    ///   - cursor: The `next` of the previous page, in the same order.
     public func submissions(
         order: SubmissionOrder = .popular, limit: Int = QueryLimits.submissionsCountDefault,
         cursor: String? = nil
@@ -106,7 +106,7 @@ extension VideoQueries {
 
     /// Returns the known facts about a submitted video, or nil if the video was not submitted.
     ///
-    /// - Parameter video: the video's key, or any of its URLs.
+    /// - Parameter video: The video's key, or any of its URLs.
     public func submission(video: String) throws -> SubmissionEntry? {
         let key = try VideoKey(video).tag
         return try reader.state(of: projections.submissions, key: key).flatMap {

@@ -94,7 +94,7 @@ extension VideoQueries {
     /// Searches the user name, and the first and last name joined by a space. This method examines
     /// every user after the previous page, whereas `search` uses an index to find words by prefix.
     ///
-    /// - Parameter text: the text to find; blank text finds all users.
+    /// - Parameter text: The text to find; blank text finds all users.
     public func users(
         named text: String = "", limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> UsersPage {

@@ -40,7 +40,7 @@ extension VideoQueries {
     ///
     /// Throws `ModelError` with `.invalidVideo`. Costs four lookups.
     ///
-    /// - Parameter video: the video's key, or any of its URLs.
+    /// - Parameter video: The video's key, or any of its URLs.
     public func details(of video: String) throws -> VideoDetails {
         let key = try VideoKey(video)
         let state = try reader.state(of: projections.videos, key: key.tag) ?? VideoList.State()

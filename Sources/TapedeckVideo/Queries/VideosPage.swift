@@ -91,7 +91,7 @@ extension VideoQueries {
 
     /// Returns the comments on a video, oldest first; the page is empty if the video has none.
     ///
-    /// - Parameter video: the video's key, or any of its URLs.
+    /// - Parameter video: The video's key, or any of its URLs.
     public func comments(
         video: String, limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> CommentsPage {
@@ -127,7 +127,7 @@ extension VideoQueries {
     /// id. Comments without a known time come first. A broadcast whose text is one of the comments
     /// is left out.
     ///
-    /// - Parameter after: the place after which to start, which is an item's name without its
+    /// - Parameter after: The place after which to start, which is an item's name without its
     ///   list's letter; nil to start at the front.
     private func comments(
         of projection: some Projection, _ key: Tag, after: [UInt8]?, limit: Int

@@ -20,7 +20,7 @@ extension VideoQueries {
     ///
     /// Costs one lookup.
     ///
-    /// - Parameter video: the video's key, or any of its URLs.
+    /// - Parameter video: The video's key, or any of its URLs.
     public func views(video: String) throws -> ViewsReport {
         let key = try VideoKey(video)
         let state = try reader.state(of: projections.viewCounts, key: key.tag)

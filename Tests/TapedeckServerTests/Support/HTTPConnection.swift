@@ -3,7 +3,7 @@ import Foundation
 /// A parsed response.
 struct HTTPAnswer {
     var status: Int
-    /// The values of the headers, by lower-case name.
+    /// The values of the headers, by lowercase name.
     var headers: [String: String]
     var body: [UInt8]
 

@@ -17,7 +17,7 @@ final class SyncRig {
     var pageBytesMax = Int.max
     private let directory: String
 
-    /// - Parameter refuses: the policy by which the server refuses events.
+    /// - Parameter refuses: The policy by which the server refuses events.
     init(refuses: @escaping RefusalPolicy = { _ in nil }) {
         let clock = clock
         server = InMemoryStorage(
@@ -63,9 +63,9 @@ final class SyncRig {
     /// Syncs a store until everything is done; waits pass immediately.
     ///
     /// - Parameters:
-    ///   - stepsMax: the number of requests after which the sync is abandoned, as in a crash.
-    ///   - fate: the fate of the request with the given number, starting at 0.
-    ///   - changing: a change that is applied to each response.
+    ///   - stepsMax: The number of requests after which the sync is abandoned, as in a crash.
+    ///   - fate: The fate of the request with the given number, starting at 0.
+    ///   - changing: A change that is applied to each response.
     @discardableResult
     func sync(
         _ log: EventLog, name: String = "server", stepsMax: Int = 1_000,

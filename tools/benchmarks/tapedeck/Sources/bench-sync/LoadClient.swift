@@ -226,7 +226,7 @@ private struct HTTPHead {
     }
 
     private static func isLength(_ line: ArraySlice<UInt8>) -> Bool {
-        // Upper-case and lower-case letters differ only in this bit; in the other characters, this
+        // Uppercase and lowercase letters differ only in this bit; in the other characters, this
         // bit is already set.
         line.count > lengthName.count && zip(line, lengthName).allSatisfy { $0 | 0x20 == $1 }
     }
