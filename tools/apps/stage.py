@@ -281,6 +281,11 @@ class Report:
         if expected != actual:
             self.failures.append((row, f"{what}: expected {self.short(expected)}, got {self.short(actual)}"))
 
+    def each(self, row, what, expected, actual):
+        """Compares the values of all keys of two dictionaries."""
+        for key in sorted({*expected, *actual}):
+            self.equal(row, f"{what}, {key}", expected.get(key), actual.get(key))
+
     def true(self, row, what, value):
         self.equal(row, what, True, bool(value))
 
