@@ -517,6 +517,8 @@ class Shelby:
         self.news_position = self.phone.head()
         self.simulator.request("POST", f"/_simulator/advance?ms={OTHERS_MILLISECONDS}")
         self.simulator.request("POST", "/_simulator/calm")
+        # A usual sync reads only the newest pages, and misses new comments on older entries.
+        self.phone.run("sync", "home", "--refresh", codes=(0, 2))
         self.sync_until_quiet()
         self.remote.sign_in()
         self.broadcasts = self.remote.broadcasts()
@@ -692,16 +694,19 @@ class Shelby:
         marks = {row["key"] for row in self.phone.pages("videos", "query", "watch-later")}
         listed = [row["key"] for row in self.phone.pages("videos", "query", "list", "watch-later")]
         for name, keys in (("favourites", favourites), ("watch-later", listed)):
-            self.report.equal("SH8", f"{name} in the order of the timeline", [key for key in order if key in keys], keys)
+            # The user's own marks on videos that are not shared come last.
+            shared = [key for key in order if key in keys]
+            self.report.equal("SH8", f"{name} in the order of the timeline", shared, keys[:len(shared)])
         for video in self.videos + self.case_videos:
+            # If the remote removed a liked or marked video, its marks ended with it.
+            if video not in order:
+                continue
             liked = bool(self.expected.toggled("LikeToggled", video))
             if self.is_delivered("LikeToggled", video):
                 self.report.equal("SH7", f"{video} is in likes", liked, video in likes)
-                if video in order:
-                    self.report.equal("SH8", f"{video} is in favourites", liked, video in favourites)
+                self.report.equal("SH8", f"{video} is in favourites", liked, video in favourites)
             marked = self.expected.watch_later(video, video in self.marked)
-            if video in order or video not in self.marked:
-                self.report.equal("SH7", f"{video} is in watch-later", marked, video in marks)
+            self.report.equal("SH7", f"{video} is in watch-later", [marked] * 2, [video in marks, video in listed])
         if self.api == "v1":
             roll = self.phone.pages("videos", "query", "list", "personal-roll")
             self.report.equal("SR1", "videos of the personal roll", sorted({key for _, key in self.remote.own_roll()}),

@@ -108,7 +108,6 @@ class Stage:
             out, err = process.communicate()
             if kill_after is None:
                 raise Failure(f"storectl {' '.join(words)} is still running after {COMMAND_SECONDS_MAX} seconds") from None
-            self.kills += 1
         self.processes.remove(process)
         result = Result(words, process.returncode, out.decode(errors="replace"), err.decode(errors="replace"))
         if self.verbose:
@@ -124,6 +123,7 @@ class Stage:
         started = time.monotonic()
         result = self.finish(words, self.begin(words, data), data, kill_after)
         if result.killed:
+            self.kills += 1
             return result
         self.usual[name] = time.monotonic() - started
         if result.code not in codes:
