@@ -22,9 +22,8 @@ VIDEOS = 12
 # The videos of the fixed cases, which no random action is about.
 CASE_VIDEOS = 8
 INTERVAL_VIDEOS = 2
-# The random actions of a run without kills; each kill adds STEPS_PER_KILL actions.
-STEPS = 60
-STEPS_PER_KILL = 2
+# The number of random actions that each kill adds to a run.
+ACTIONS_PER_KILL = 2
 # The limit on the number of syncs of each device until nothing changes any more.
 ROUNDS_MAX = 40
 # The time for which the other users act before the faults end, by the simulator's clock.
@@ -119,9 +118,10 @@ class Expectation:
 class Shelby:
     """One run with one version of Shelby's API."""
 
-    def __init__(self, place, report, seed, kills, api):
+    def __init__(self, place, report, seed, actions, kills, api):
         self.stage, self.report, self.api = place, report, api
         self.random = place.random
+        self.actions = actions
         self.kills = Kills(place, kills)
         self.expected = Expectation()
         self.number = 0
@@ -204,7 +204,7 @@ class Shelby:
             self.check: 3, self.enqueue: 4, self.now_playing: 2, self.visit: 2, self.sync_home: 5, self.sync_devices: 4,
             self.restart: 2,
         }
-        steps = STEPS + STEPS_PER_KILL * self.kills.left
+        steps = self.actions + ACTIONS_PER_KILL * self.kills.left
         self.kills.plan(steps)
         for _ in range(steps):
             action = self.random.choices(list(kinds), kinds.values())[0]
