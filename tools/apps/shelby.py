@@ -336,7 +336,12 @@ class Shelby:
             "isPlaying": False}}])
 
     def sync_home(self, device, video):
-        self.sync_remote(device, kills=True)
+        """Syncs with the remote, but only after a sync with the other device.
+
+        Otherwise, an older toggle of this device could reach the remote after a newer one of the other device.
+        """
+        if self.sync_server(device, kills=True).code == 0:
+            self.sync_remote(device, kills=True)
 
     def sync_devices(self, device, video):
         self.sync_server(device, kills=True)
@@ -465,6 +470,7 @@ class Shelby:
     def try_network(self):
         """SH15: offline, nothing is sent; on a metered network, facts are read and media wait."""
         self.report.waits("SH15", "Shelby has no upload, so that no intent waits for an unmetered network")
+        self.sync_server(self.phone)
         self.phone.run("network", "offline")
         before = self.effects()
         self.report.equal("SH15", "exit code of a sync while offline", 7, self.sync_remote(self.phone).code)
@@ -508,6 +514,8 @@ class Shelby:
 
     def settle(self):
         """Lets the other users act for a minute, ends the faults, and syncs until nothing changes."""
+        for device in [*self.devices, self.phone]:
+            self.sync_server(device)
         for device in self.devices:
             self.sync_remote(device)
         self.sync_server(self.phone)
@@ -526,7 +534,7 @@ class Shelby:
     def sync_until_quiet(self):
         for _ in range(ROUNDS_MAX):
             results = [
-                sync(device) for device in self.devices for sync in (self.sync_remote, self.sync_server)]
+                sync(device) for device in self.devices for sync in (self.sync_server, self.sync_remote, self.sync_server)]
             if all(result.code != 7 and not result.document["pushed"] and not result.document["pulled"] for result in results):
                 return
         raise Failure(f"the devices still change after {ROUNDS_MAX} syncs: {results[0]} {results[-1]}")
