@@ -28,13 +28,17 @@ ACTIONS_PER_KILL = 2
 ROUNDS_MAX = 40
 # The time for which the other users act before the faults end, by the simulator's clock.
 OTHERS_MILLISECONDS = 60_000
-# The states in which an intent stays until the user decides, and the reasons for which it stays in the outbox.
+# The states in which an intent stays until the user decides, and the reasons for which it waits: the remote has no row
+# for it, or it is older than the lease of its device, so that another device may be delivering it.
 ENDED = ("refused", "unknown")
-LASTING = ("notThere",)
+LASTING = ("notThere", "leased")
 POLL_SECONDS = 0.05
 # The tolerance for the duration of a process when positions are compared.
 COMMAND_SECONDS_EXTRA = 30
 PAGE_ROWS = 9
+# The events that change whether a video is liked or marked.
+LIKES = ("LikeToggled",)
+MARKS = ("WatchLaterToggled", "PlaybackProgressed")
 LOGINS_MAX = 30
 WATCH_SECONDS_MAX = 20
 DURATION = 213
@@ -255,7 +259,7 @@ class Shelby:
                 line["at"] = iso(start + position)
             reports.append((start if today else start + position, position))
             lines.append(line)
-        device.append(lines)
+        self.intend(device.append(lines), "PlaybackProgressed", video)
         if today:
             now = time.time()
             reports = [(now, position) for _, position in reports]
@@ -363,9 +367,10 @@ class Shelby:
         return viewing
 
     def continue_viewing(self, device, viewing, positions):
-        device.append([{"type": "PlaybackProgressed", "payload": {
+        ids = device.append([{"type": "PlaybackProgressed", "payload": {
             "video": viewing.video, "viewing": viewing.name, "positionSeconds": position, "durationSeconds": DURATION,
             "playedSeconds": position}} for position in positions])
+        self.intend(ids, "PlaybackProgressed", viewing.video)
         viewing.reports += [(time.time(), position) for position in positions]
 
     def try_cases(self):
@@ -567,7 +572,7 @@ class Shelby:
             self.report.true(row, f"{kind} {intent['text']} ({event}) took effect {actual} times, "
                              f"{self.undelivered.get(event)}", actual in self.allowed(event))
         self.report.equal("SH9", "effects without an intent", {}, {" ".join(key): n for key, n in counts.items()})
-        if self.remote.countsVisits:
+        if self.api == "v1":
             visits = [event for event, intent in self.expected.intents.items() if intent["type"] == "VisitStarted"]
             sure = sum(self.allowed(event) == (1,) for event in visits)
             unsure = sum(self.allowed(event) == (0, 1) for event in visits)
@@ -580,10 +585,11 @@ class Shelby:
         delivery = self.undelivered.get(event)
         return (1,) if delivery is None else (0, 1) if delivery["state"] == "unknown" else (0,)
 
-    def is_settled(self, type, video):
-        """Whether the outbox has no intent of a type for a video, and the remote removed none of its broadcasts."""
-        return video not in self.removed and not any(intent["type"] == type and intent["video"] == video and event in self.undelivered
-                       for event, intent in self.expected.intents.items())
+    def is_settled(self, types, video):
+        """Whether the outbox has no intent of these types for a video, and the remote removed none of its broadcasts."""
+        waiting = [self.expected.intents.get(event, {}) for event in self.undelivered]
+        return video not in self.removed and not any(
+            intent.get("type") in types and intent["video"] == video for intent in waiting)
 
     def compare_likes(self):
         """v1: likes and unlikes of a video alternate, and the last one is the user's choice."""
@@ -597,7 +603,7 @@ class Shelby:
         for video in sorted(chosen):
             steps = states[video]
             self.report.equal("SH7", f"likes of {video} alternate", [n % 2 == 0 for n in range(len(steps))], steps)
-            if self.is_settled("LikeToggled", video):
+            if self.is_settled(LIKES, video):
                 self.report.equal("SH7", f"{video} is liked at the remote", self.expected.toggled("LikeToggled", video),
                                   bool(steps) and steps[-1])
 
@@ -606,13 +612,28 @@ class Shelby:
         groups = collections.defaultdict(list)
         for broadcast in self.broadcasts:
             groups[broadcast.key].append(broadcast)
+        self.compare_flag_intents()
         for video, group in groups.items():
             liked = self.expected.toggled("LikeToggled", video)
-            if liked is not None and self.is_settled("LikeToggled", video):
-                self.report.equal("SH7", f"{video} is liked at the remote", liked, any(b.isLiked for b in group))
+            if liked is not None and self.is_settled(LIKES, video):
+                self.report.equal("SH7", f"{video} is liked at the remote", liked, any(b.is_liked for b in group))
             marked = self.expected.watch_later(video, video in self.marked)
-            if video in self.touched() and self.is_settled("WatchLaterToggled", video):
-                self.report.equal("SH7", f"{video} is marked at the remote", marked, any(b.isMarked for b in group))
+            if video in self.touched() and self.is_settled(MARKS, video):
+                self.report.equal("SH7", f"{video} is marked at the remote", marked, any(b.is_marked for b in group))
+
+    def compare_flag_intents(self):
+        """v2: every flag that was set belongs to an intent for the same video."""
+        videos = {event["payload"]["broadcast"]: event["payload"]["video"]
+                  for event in self.phone.log("--type", "BroadcastReceived")}
+        types = {
+            "liked_by_owner": ["LikeToggled"], "owner_watch_later": ["WatchLaterToggled", "PlaybackProgressed"],
+            "watched_by_owner": ["VideoWatched"],
+        }
+        for effect in self.ledger.of("flag"):
+            video = videos.get(effect["entity"])
+            found = [intent for intent in self.expected.intents.values()
+                     if intent["video"] == video and intent["type"] in types[effect["text"].split("=")[0]]]
+            self.report.true("SH7", f"{effect['text']} of {video} has an intent", found)
 
     def touched(self):
         """The videos whose watch-later marks the run may have changed."""
@@ -707,7 +728,7 @@ class Shelby:
             self.report.equal("SH8", f"{name} in the order of the timeline", shared, keys[:len(shared)])
         for video in self.videos + self.case_videos:
             liked = bool(self.expected.toggled("LikeToggled", video))
-            if self.is_settled("LikeToggled", video):
+            if self.is_settled(LIKES, video):
                 self.report.equal("SH7", f"{video} is in likes", liked, video in likes)
                 self.report.equal("SH8", f"{video} is in favourites", liked, video in favourites)
             if video not in self.removed:
@@ -883,9 +904,22 @@ class Shelby:
     # Fixed cases at the end
 
     def try_last_cases(self):
+        if self.api == "v1":
+            self.try_comments_of_others()
         self.try_pictures()
         self.try_local_rules()
         self.try_accounts()
+
+    def try_comments_of_others(self):
+        """SH5: a comment of another user is news, and names no new video."""
+        head = self.phone.head()
+        conversation = next(b.conversation for b in self.broadcasts if b.conversation)
+        for number in range(2):
+            self.remote.comment_as_other(conversation, f"what {number}")
+        self.phone.run("sync", "home", "--refresh", codes=(0, 2))
+        news = self.phone.ask("news", "--since", str(head))
+        self.report.equal("SH5", "news of two comments", [0, 2, "2 new comments"],
+                          [news["newVideos"], news["newComments"], news["text"]])
 
     def try_pictures(self):
         """SH14: equal pictures are one file, and the least recently used ones are deleted first."""

@@ -26,9 +26,9 @@ def seconds_of(text):
 class Broadcast:
     """A video that was shared with the user: `at` in seconds since 1970, and the texts of its comments."""
 
-    def __init__(self, id, key, at, title, sharer, origin, texts, isLiked=False, isMarked=False):
-        self.id, self.key, self.at, self.title, self.sharer = id, key, at, title, sharer
-        self.origin, self.texts, self.isLiked, self.isMarked = origin, texts, isLiked, isMarked
+    def __init__(self, id, key, at, sharer, texts, is_liked, is_marked, conversation=None):
+        self.id, self.key, self.at, self.sharer, self.texts = id, key, at, sharer, texts
+        self.is_liked, self.is_marked, self.conversation = is_liked, is_marked, conversation
 
 
 class Ledger:
@@ -47,9 +47,6 @@ class RemoteV1:
     """The API of 2012 to 2014."""
 
     suffix = "/v1"
-    sendsMarks = False
-    sendsComments = True
-    countsVisits = True
 
     def __init__(self, simulator):
         self.simulator = simulator
@@ -80,15 +77,22 @@ class RemoteV1:
                 continue
             messages = (frame["conversation"] or {"messages": []})["messages"]
             found.append(Broadcast(
-                frame["id"], self.key(frame["video"]), int(frame["id"][:8], 16), frame["video"]["title"],
-                (frame["creator"] or {}).get("nickname"), None, [message["text"] for message in messages],
-                self.account in frame["upvoters"]))
+                frame["id"], self.key(frame["video"]), int(frame["id"][:8], 16), (frame["creator"] or {}).get("nickname"),
+                [message["text"] for message in messages], self.account in frame["upvoters"], False,
+                frame["conversation_id"]))
         return found
 
     def own_roll(self):
         """The frames on the user's roll, newest first: (id, key)."""
         return [(frame["id"], self.key(frame["video"]))
                 for frame in self.get(f"roll/{self.roll}/frames", limit=LIMIT)["frames"] if frame["video"]]
+
+    def comment_as_other(self, conversation, text):
+        """Adds a comment of another user."""
+        form = urllib.parse.urlencode({"email": "user1@example.org", "password": "password 1"})
+        token = self.simulator.request("POST", "/v1/token", form)["result"]["authentication_token"]
+        form = urllib.parse.urlencode({"text": text, "auth_token": token})
+        self.simulator.request("POST", f"/v1/conversation/{conversation}/messages", form)
 
     def video_of(self, id):
         video = self.get(f"frame/{id}", include_children="true")["video"]
@@ -99,9 +103,6 @@ class RemoteV2:
     """The API of 2012, with signed requests."""
 
     suffix = ""
-    sendsMarks = True
-    sendsComments = False
-    countsVisits = False
 
     def __init__(self, simulator):
         self.simulator = simulator
@@ -138,7 +139,7 @@ class RemoteV2:
         return [
             Broadcast(
                 row["_id"], f"{row['video_provider_name']}:{row['video_id_at_provider']}",
-                seconds_of(row["created_at"]), row["video_title"], row["video_originator_user_nickname"], row["video_origin"],
+                seconds_of(row["created_at"]), row["video_originator_user_nickname"],
                 [row["description"]] if row["description"] else [], row["liked_by_owner"] == 1,
                 row.get("owner_watch_later") == 1)
             for row in self.get(f"channels/{self.channel}/broadcasts.json", video_player="youtube,vimeo")]
