@@ -15,7 +15,6 @@ import signal
 import subprocess
 import tempfile
 import time
-import urllib.error
 import urllib.request
 
 # The time limits of a command, and of a server until it accepts requests.
