@@ -290,8 +290,9 @@ class Shelby(Cases, Comparisons):
 
     def sync_until_quiet(self):
         for _ in range(ROUNDS_MAX):
-            results = [
-                sync(device) for device in self.devices for sync in (self.sync_server, self.sync_remote, self.sync_server)]
-            if all(result.code != 7 and not result.document["pushed"] and not result.document["pulled"] for result in results):
+            results = []
+            for device in self.devices:
+                results += [self.sync_server(device), self.sync_remote(device), self.sync_server(device)]
+            if not any(result.code == 7 or result.document["pushed"] or result.document["pulled"] for result in results):
                 return
         raise Failure(f"the devices still change after {ROUNDS_MAX} syncs: {results[0]} {results[-1]}")

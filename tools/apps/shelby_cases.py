@@ -103,19 +103,21 @@ class Cases:
         self.stage.finish(["log", "--follow"], follower)
         for seconds, expected in ((EXTRACTION_SECONDS - 1, third), (EXTRACTION_SECONDS + 1, current)):
             plan = self.phone.ask(*words, "--kind", "tablet", "--now", iso(now + seconds))
-            self.report.equal("SR3", f"the extraction to run {seconds} seconds after two URLs were found", expected, plan["run"])
+            self.report.equal("SR3", f"the extraction to run {seconds} seconds after two URLs were found", expected,
+                              plan["run"])
 
     def try_downloads(self):
         """SR5: a video on disk needs no extraction; watched videos are deleted first."""
         self.report.waits("SR5", "moving the bytes of a download needs the media part")
         unwatched, watched = self.case_videos[6], self.case_videos[7]
-        files = []
-        for number, video in enumerate((unwatched, watched)):
-            name = self.stage.place / f"clip-{number}"
-            name.write_bytes(bytes([number]) * 1000)
-            files.append(str(name))
+        files, names = [], []
+        for number in range(2):
+            file, data = self.stage.place / f"clip-{number}", bytes([number]) * 1000
+            file.write_bytes(data)
+            files.append(str(file))
+            names.append(hashlib.sha256(data).hexdigest())
         blobs = [row["blob"] for row in self.phone.run("blob", "add", *files).document["blobs"]]
-        self.report.equal("SR5", "names of the files", [hashlib.sha256(bytes([n]) * 1000).hexdigest() for n in (0, 1)], blobs)
+        self.report.equal("SR5", "names of the files", names, blobs)
         self.phone.append([
             {"type": "DownloadCompleted", "payload": {"device": "phone", "video": video, "blob": blob, "bytes": 1000}}
             for video, blob in zip((unwatched, watched), blobs)])
@@ -202,7 +204,8 @@ class Cases:
     def try_pictures(self):
         """SH14: equal pictures are one file, and the least recently used ones are deleted first."""
         self.report.waits("SH14", "downloading the pictures needs the media part")
-        missing = [row["key"] for row in self.phone.ask("list", "timeline", "--limit", "20")["videos"] if not row["thumbnailUrl"]]
+        rows = self.phone.ask("list", "timeline", "--limit", "20")["videos"]
+        missing = [row["key"] for row in rows if not row["thumbnailUrl"]]
         self.report.equal("SH14", "videos without the address of a picture", [], missing)
         for name, data in (("one", b"a" * 100), ("two", b"a" * 100), ("three", b"b" * 100)):
             (self.stage.place / name).write_bytes(data)
@@ -211,7 +214,8 @@ class Cases:
         self.report.equal("SH14", "files of three pictures, two of which are equal", 2, len({row["blob"] for row in images}))
         self.phone.run("image", "evict", "--budget", "100")
         images = self.phone.run("image", "list").document["images"]
-        self.report.equal("SH14", "the picture that stays", ["http://img.example.org/three.jpg"], [row["url"] for row in images])
+        self.report.equal("SH14", "the picture that stays", ["http://img.example.org/three.jpg"],
+                          [row["url"] for row in images])
 
     def try_local_rules(self):
         """SH3: rules that need no request decide without one, and only once."""
@@ -245,7 +249,7 @@ class Cases:
         self.report.equal("SH11", "logins after a logout", [], [
             path.name for path in (self.stage.place / "phone" / "logins").glob("*.json")])
         self.phone.run("erase", "--yes")
-        left = [path.name for path in (self.stage.place / "phone").rglob("*")] if (self.stage.place / "phone").exists() else []
+        left = [path.name for path in (self.stage.place / "phone").rglob("*")]
         self.report.equal("SH11", "files of an erased store", [], left)
         demo = Device(self.stage, "demo", self.kills, "--demo")
         result = demo.run("sync", self.server.url, "--token-file", self.server.document["tokenFile"], codes=(0, 64))

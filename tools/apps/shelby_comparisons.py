@@ -40,10 +40,8 @@ class Comparisons:
             del texts["CommentPosted"], texts["VideoWatched"]
         counts = collections.Counter()
         for effect in self.ledger.of("comment", "share", "watched"):
-            detail = effect["detail"].split(",")[0].split(" ")[0] if effect["kind"] == "share" else ""
-            for name in (effect["detail"].split(" ")[0].split(",")
-                         if effect["kind"] == "share" and self.api == "v2" else [detail]):
-                counts[effect["kind"], effect["text"], name] += 1
+            destination = self.remote.destination(effect) if effect["kind"] == "share" else ""
+            counts[effect["kind"], effect["text"], destination] += 1
         for event, intent in self.expected.intents.items():
             if intent["type"] not in texts:
                 continue
@@ -136,7 +134,8 @@ class Comparisons:
         }
         for row, words in queries.items():
             for query in words:
-                self.report.equal(row, f"query {' '.join(query)[:60]} on the tablet, as on the phone", *self.both("query", *query))
+                what = f"query {' '.join(query)[:60]} on the tablet, as on the phone"
+                self.report.equal(row, what, *self.both("query", *query))
         digests = []
         for device, result, checked in zip(self.devices, self.both("replay", "--verify"), self.both("verify")):
             self.report.equal("SH1", f"replay --verify on the {device.name}", [], result["differences"])
@@ -249,7 +248,8 @@ class Comparisons:
         for query in words:
             hits = self.phone.pages("hits", "query", "search", *query)
             self.report.true("SH8", f"search for {query[0]}", any(hit["about"] == f"video/{video}" for hit in hits))
-        self.report.equal("SH8", "search for a word that is nowhere", [], self.phone.pages("hits", "query", "search", "xyzzy"))
+        hits = self.phone.pages("hits", "query", "search", "xyzzy")
+        self.report.equal("SH8", "search for a word that is nowhere", [], hits)
         titled = [row for row in rows.values() if row["title"]]
         for row in self.random.sample(titled, min(3, len(titled))):
             hits = self.phone.pages("hits", "query", "search", row["title"], "--in", "videos")

@@ -82,6 +82,11 @@ class RemoteV1:
                 frame["conversation_id"]))
         return found
 
+    @staticmethod
+    def destination(effect):
+        """The destination of a share, which is followed by the addresses."""
+        return effect["detail"].split(",")[0]
+
     def own_roll(self):
         """The frames on the user's roll, newest first: (id, key)."""
         return [(frame["id"], self.key(frame["video"]))
@@ -123,6 +128,11 @@ class RemoteV2:
         header = "OAuth " + ", ".join(f'{name}="{encoded(value)}"' for name, value in oauth.items())
         query = f"?{urllib.parse.urlencode(query)}" if query else ""
         return self.simulator.request("GET", f"/v2/{path}{query}", headers={"Authorization": header})
+
+    @staticmethod
+    def destination(effect):
+        """The destination of a share, which is followed by the addresses."""
+        return effect["detail"].split(" to ")[0]
 
     def now(self):
         """The time of the simulator's clock, in seconds."""
