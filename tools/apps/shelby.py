@@ -81,6 +81,8 @@ class Shelby(Cases, Comparisons):
         self.marked = {row["key"] for row in rows if row["watchLater"]}
         # Videos without a mark first, for the fixed cases.
         keys = [row["key"] for row in sorted(rows, key=lambda row: row["watchLater"])]
+        self.marked_again = sorted(self.marked)[:1]
+        keys = [key for key in keys if key not in self.marked_again]
         self.case_videos, keys = keys[:CASE_VIDEOS], keys[CASE_VIDEOS:]
         # Videos with intervals have no viewings, so that no report covers the same part of the video.
         self.interval_videos, keys = keys[:INTERVAL_VIDEOS], keys[INTERVAL_VIDEOS:]

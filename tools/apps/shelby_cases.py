@@ -57,6 +57,10 @@ class Cases:
         viewing = self.report_positions(self.phone, during, [0, 100])
         self.toggle(self.phone, during, "WatchLaterToggled", True)
         self.continue_viewing(self.phone, viewing, [190])
+        # A video that the remote shows as marked is watched and marked again; compare_flags checks the remote.
+        for video in self.marked_again:
+            self.report_positions(self.phone, video, [0, 190])
+            self.toggle(self.phone, video, "WatchLaterToggled", True)
         for rule, expected in (("default", []), ("2012", [during])):
             rows = self.phone.pages("videos", "query", "watch-later", "--rule", rule)
             self.report.equal("SH7", f"marks after 75 % by the rule {rule}", expected,

@@ -46,8 +46,8 @@ public enum WatchLaterRule: String, Sendable {
 /// Table 2 contains the list in timeline order, latest share first, by the latest creation time of
 /// a broadcast. Table 1 contains the videos whose mark a remote still has to remove: the remote
 /// shows the mark on a broadcast, but here the mark was cleared by a viewing, or by a toggle-off
-/// that was delivered before the toggle that set the mark. `WatchLaterUnset` reads the rows of
-/// table 1.
+/// that was delivered before the toggle that set the mark. While the video is on the list because
+/// of a later mark, the remote keeps its mark. `WatchLaterUnset` reads the rows of table 1.
 ///
 /// In two cases, removed marks may have to be restored, so a fold requests a refold: if the latest
 /// clear is the crossing of a viewing that turns out to have crossed earlier, or if a sighting
@@ -86,8 +86,8 @@ public struct WatchLater: Projection {
 
     /// `watch-later`.
     public var name: String { "watch-later" }
-    /// 6, or 7 for the 2012 rule.
-    public var version: Int { rule == .rule2012 ? 7 : 6 }
+    /// 7, or 8 for the 2012 rule.
+    public var version: Int { rule == .rule2012 ? 8 : 7 }
     /// The rule.
     public var parameters: String { "rule=\(rule.rawValue)" }
     /// `video`.
@@ -187,10 +187,10 @@ public struct WatchLater: Projection {
         // A toggle-off is delivered separately. This condition finds the marks that a remote still
         // shows after the toggle-off was delivered.
         let isTold =
-            state.isOwnTold && state.since == nil
+            state.isOwnTold
             || state.isCrossing
                 && state.earliestTold.map { Marks.instant($0) < state.clear } ?? false
-        if let event = state.clearedBy, isTold {
+        if let event = state.clearedBy, isTold, state.since == nil {
             rows.add(
                 table: 1, key: RowKey().text(key.name),
                 value: WatchLaterUnset(key: key, event: event).encoded)

@@ -51,10 +51,12 @@ import Testing
         return event
     }
 
-    private static func progressed(_ video: String, _ position: Double) -> PlaybackProgressed {
+    private static func progressed(
+        _ video: String, _ position: Double, in viewing: String = "sofa"
+    ) -> PlaybackProgressed {
         var event = PlaybackProgressed()
         event.video = video
-        event.viewing = "sofa"
+        event.viewing = viewing
         event.positionSeconds = position
         event.durationSeconds = 100
         return event
@@ -163,6 +165,28 @@ import Testing
         try device.sync()
         #expect(world.simulator.effects.count == count)
         #expect(try !device.watchLater().contains(video))
+    }
+
+    /// The user watches a video that the remote shows as marked, and marks it again, all offline.
+    @Test func videoMarkedAgainAfterAViewingStaysMarkedAtTheRemote() throws {
+        let world = ShelbyRemoteTests.world()
+        let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        let (video, broadcasts) = try ShelbyRemoteTests.untouched(world)
+        try ShelbyRemoteTests.change([broadcasts[0].id], world) { $0.isWatchLater = true }
+        try device.sync()
+        world.clock.advance(by: .seconds(60))
+        try device.append(ShelbyRemoteTests.progressed(video, 80))
+        world.clock.advance(by: .seconds(60))
+        try device.append(ShelbyRemoteTests.toggled(video, true))
+        for _ in 0..<2 { try device.sync() }
+        #expect(try device.watchLater().contains(video))
+        #expect(try ShelbyRemoteTests.isMarked(video, world))
+        #expect(try device.outbox().isEmpty)
+        world.clock.advance(by: .seconds(60))
+        try device.append(ShelbyRemoteTests.progressed(video, 80, in: "kitchen"))
+        try device.sync()
+        #expect(try !device.watchLater().contains(video))
+        #expect(try !ShelbyRemoteTests.isMarked(video, world))
     }
 
     @Test func togglesWithinOneSecondAreDeliveredInOrder() throws {
