@@ -278,6 +278,8 @@ class Shelby(Cases, Comparisons):
         self.news_position = self.phone.head()
         self.simulator.request("POST", f"/_simulator/advance?ms={OTHERS_MILLISECONDS}")
         self.simulator.request("POST", "/_simulator/calm")
+        if self.api == "v1":
+            self.choose_lists()
         # A usual sync reads only the newest pages, and misses new comments on older entries.
         self.phone.run("sync", "home", "--refresh", codes=(0, 2))
         self.sync_until_quiet()
@@ -289,6 +291,15 @@ class Shelby(Cases, Comparisons):
                         if event["payload"].get("removed")}
         rows = self.phone.pages("items", "outbox")
         self.undelivered = {row["event"]: row["delivery"] for row in rows}
+
+    def choose_lists(self):
+        """Reads the followed rolls on the phone, and one of these rolls on the tablet."""
+        self.phone.run("sync", "home", "--list", "following", codes=(0, 2))
+        self.remote.sign_in()
+        rolls = self.phone.pages("lists", "query", "lists")
+        others = [roll["list"] for roll in rolls if roll["owner"] != self.remote.account]
+        self.chosen_roll = self.random.choice(sorted(others))
+        self.tablet.run("sync", "home", "--list", self.chosen_roll, codes=(0, 2))
 
     def sync_until_quiet(self):
         for _ in range(ROUNDS_MAX):

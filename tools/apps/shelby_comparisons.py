@@ -304,7 +304,20 @@ class Comparisons:
         self.report.equal("SR1", f"pages of {PAGE_ROWS} videos", order, pages)
         rows = self.phone.ask("list", "timeline", "--from", "5", "--limit", "4")["videos"]
         self.report.equal("SR1", "four videos from the sixth", order[5:9], [row["key"] for row in rows])
-        self.report.waits("SR1", "channel dashboards and other rolls need lists on demand (sync --list)")
+        if self.api == "v1":
+            self.compare_chosen_lists()
+
+    def compare_chosen_lists(self):
+        """SR1: each device has the lists that either of them chose."""
+        rolls = {f"roll/{id}": row for id, row in self.remote.followed_rolls().items()}
+        videos = {key for _, key in self.remote.frames(self.chosen_roll.removeprefix("roll/"))}
+        for device in self.devices:
+            found = {row["list"]: [row["title"], row["owner"]] for row in device.pages("lists", "query", "lists")
+                     if row["isFollowed"]}
+            self.report.each("SR1", f"title and owner of a followed roll on the {device.name}", rolls, found)
+            rows = device.pages("videos", "query", "list", self.chosen_roll)
+            self.report.equal("SR1", f"videos of {self.chosen_roll} on the {device.name}", sorted(videos),
+                              sorted(row["key"] for row in rows))
 
     # Players and statistics
 

@@ -89,8 +89,17 @@ class RemoteV1:
 
     def own_roll(self):
         """The frames on the user's roll, newest first: (id, key)."""
+        return self.frames(self.roll)
+
+    def frames(self, roll):
+        """The frames on a roll, newest first: (id, key)."""
         return [(frame["id"], self.key(frame["video"]))
-                for frame in self.get(f"roll/{self.roll}/frames", limit=LIMIT)["frames"] if frame["video"]]
+                for frame in self.get(f"roll/{roll}/frames", limit=LIMIT)["frames"] if frame["video"]]
+
+    def followed_rolls(self):
+        """The titles and owners of the rolls that the user follows, by id."""
+        return {roll["id"]: [roll["title"], roll["creator_id"]]
+                for roll in self.get(f"user/{self.account}/rolls/following")}
 
     def comment_as_other(self, conversation, text):
         """Adds a comment of another user."""
