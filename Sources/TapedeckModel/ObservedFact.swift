@@ -123,6 +123,11 @@ public struct FoldOrder: Hashable, Comparable, Sendable {
         self.fourth = fourth
     }
 
+    /// The time in the stamp of an activity, in milliseconds since 1970; nil for an observation.
+    package var stampMilliseconds: UInt64? {
+        rank == 0 ? nil : Stamp(rawValue: first).milliseconds
+    }
+
     /// The place before every event.
     public static let start = FoldOrder(rank: 0, 0, 0, 0, 0)
 

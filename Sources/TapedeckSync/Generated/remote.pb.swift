@@ -121,6 +121,10 @@ public nonisolated struct OutcomeRecorded: Sendable {
   /// with later versions take precedence over the intent.
   public var remoteVersion: UInt64 = 0
 
+  /// If a request was sent for an intent that only the latest intent of its type replaces, such as a toggle: the type.
+  /// If a later intent of the type had been confirmed before, the request may have undone it.
+  public var register: String = String()
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   /// The kind of outcome.
@@ -364,7 +368,7 @@ nonisolated extension RemoteListToggled: SwiftProtobuf.Message, SwiftProtobuf._M
 
 nonisolated extension OutcomeRecorded: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".OutcomeRecorded"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}system\0\u{1}intent\0\u{1}target\0\u{1}kind\0\u{3}remote_id\0\u{1}code\0\u{1}message\0\u{1}baseline\0\u{3}is_derived\0\u{3}remote_version\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}system\0\u{1}intent\0\u{1}target\0\u{1}kind\0\u{3}remote_id\0\u{1}code\0\u{1}message\0\u{1}baseline\0\u{3}is_derived\0\u{3}remote_version\0\u{1}register\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -382,6 +386,7 @@ nonisolated extension OutcomeRecorded: SwiftProtobuf.Message, SwiftProtobuf._Mes
       case 8: try { try decoder.decodeSingularStringField(value: &self.baseline) }()
       case 9: try { try decoder.decodeSingularBoolField(value: &self.isDerived) }()
       case 10: try { try decoder.decodeSingularUInt64Field(value: &self.remoteVersion) }()
+      case 11: try { try decoder.decodeSingularStringField(value: &self.register) }()
       default: break
       }
     }
@@ -418,6 +423,9 @@ nonisolated extension OutcomeRecorded: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if self.remoteVersion != 0 {
       try visitor.visitSingularUInt64Field(value: self.remoteVersion, fieldNumber: 10)
     }
+    if !self.register.isEmpty {
+      try visitor.visitSingularStringField(value: self.register, fieldNumber: 11)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -432,6 +440,7 @@ nonisolated extension OutcomeRecorded: SwiftProtobuf.Message, SwiftProtobuf._Mes
     if lhs.baseline != rhs.baseline {return false}
     if lhs.isDerived != rhs.isDerived {return false}
     if lhs.remoteVersion != rhs.remoteVersion {return false}
+    if lhs.register != rhs.register {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

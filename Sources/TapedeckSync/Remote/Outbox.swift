@@ -11,6 +11,10 @@ public import TapedeckProjections
 /// Intents for the same register, such as setting and removing a mark, replace each other: only the
 /// latest is pending. If each user has a separate register, an intent replaces only intents of the
 /// same user.
+///
+/// A device that does not know the latest intent of a register may send an earlier one after the
+/// latest was confirmed, which undoes the latest at the remote. As soon as both outcomes are known,
+/// the latest is pending again.
 public struct Outbox: Projection {
     /// The tag kind of the keys that intents belong to.
     public let tagKind: String
@@ -47,6 +51,13 @@ public struct Outbox: Projection {
     /// Returns whether events of a type are intents of this outbox.
     package func isIntent(_ type: EventType) -> Bool { intents.contains(type) }
 
+    /// Returns whether intents of a type replace each other, for all users together.
+    func replaces(_ type: EventType) -> Bool {
+        eventTypes.indices.contains {
+            eventTypes[$0] == type && isRegister[$0] && owners[$0] == nil
+        }
+    }
+
     /// Returns whether an intent is too old to be delivered at `now`, a time in milliseconds since
     /// 1970.
     ///
@@ -60,8 +71,8 @@ public struct Outbox: Projection {
 
     /// `outbox-` followed by the tag kind.
     public var name: String { "outbox-\(tagKind)" }
-    /// 3.
-    public var version: Int { 3 }
+    /// 4.
+    public var version: Int { 4 }
     /// The event types of the intents.
     public var parameters: String {
         eventTypes.indices.dropFirst(2).map { index in
@@ -81,7 +92,7 @@ public struct Outbox: Projection {
         """
         A change that the user wants a remote to make is pending until an outcome confirms it or the \
         user drops it. If there are several changes to the same thing, such as a mark, only the \
-        latest is pending.
+        latest is pending; it is pending again if an earlier one was sent after it was confirmed.
         """
     }
     /// One table: the items, oldest first.
@@ -112,6 +123,8 @@ public struct Outbox: Projection {
             var owner: String
             var intent: EventID
             var order: FoldOrder
+            /// Whether the user dropped the intent.
+            var isDropped = false
 
             var register: (typeIndex: Int, owner: String) { (typeIndex, owner) }
         }
@@ -130,7 +143,7 @@ public struct Outbox: Projection {
                 Held(
                     typeIndex: Int(truncatingIfNeeded: try reader.uint64()),
                     owner: try reader.string(), intent: try reader.eventID(),
-                    order: try reader.foldOrder())
+                    order: try reader.foldOrder(), isDropped: try reader.bool())
             }
             lastInsert = try bytes.optional { (reader) throws(ModelError) in
                 try reader.foldOrder()
@@ -149,6 +162,7 @@ public struct Outbox: Projection {
                 writer.add(held.owner)
                 writer.add(held.intent)
                 writer.add(held.order)
+                writer.add(held.isDropped)
             }
             bytes.add(lastInsert) { $0.add($1) }
             // Most keys have no outcomes or claims.
@@ -274,9 +288,15 @@ public struct Outbox: Projection {
     private func foldOutcome(
         _ outcome: OutcomeRecorded, _ event: borrowing FoldEvent, _ key: inout KeyedState<State>
     ) throws {
+        reopen(after: outcome, &key)
         guard let (held, place) = try item(of: outcome.intent, outcome.isDerived, event, &key)
         else { return }
         var item = held
+        if outcome.kind == .dropped,
+            let index = key.state.held.firstIndex(where: { $0.intent == item.event })
+        {
+            key.state.held[index].isDropped = true
+        }
         if outcome.kind == .confirmed, !outcome.remoteID.isEmpty {
             key.state.taken = (key.state.taken + [outcome.remoteID]).suffix(Outbox.takenCountMax)
         }
@@ -294,6 +314,20 @@ public struct Outbox: Projection {
             key.state.derived = nil
         }
         key.removeItem(item.name(place))
+    }
+
+    /// Makes the latest intent of a register pending again if it has ended, and a request for an
+    /// earlier intent was sent since then.
+    private func reopen(after outcome: OutcomeRecorded, _ key: inout KeyedState<State>) {
+        guard !outcome.register.isEmpty, [.dispatched, .confirmed].contains(outcome.kind),
+            let type = eventTypes.firstIndex(where: { $0.name == outcome.register }),
+            owners[type] == nil,
+            let held = key.state.held.first(where: { $0.typeIndex == type }), !held.isDropped,
+            held.intent.description != outcome.intent,
+            let milliseconds = held.order.stampMilliseconds
+        else { return }
+        let item = OutboxItem(held.intent, at: milliseconds)
+        if key.item(item.name(.wanted)) == nil { key.set(item, .wanted) }
     }
 
     /// Adds one row per pending item.

@@ -400,6 +400,7 @@ extension RemoteSession {
         if delivery.safety != .natural || delivery.target.isEmpty && !intent.isDerived {
             var outcome = OutcomeRecorded(
                 .confirmed, of: intent, at: remote, target: delivery.target)
+            outcome.register = register(of: intent, delivery)
             outcome.remoteID = confirmation.remoteID
             outcome.remoteVersion = confirmation.remoteVersion
             events.append(try ProposedEvent(outcome, beside: intent))
@@ -476,6 +477,18 @@ extension RemoteSession {
             kind, of: intent, at: remote, target: delivery?.target ?? "", code: code,
             message: message)
         if kind == .dispatched { outcome.baseline = delivery?.baseline ?? "" }
+        if [.dispatched, .confirmed].contains(kind) {
+            outcome.register = register(of: intent, delivery)
+        }
         try log.record([try ProposedEvent(outcome, beside: intent)])
+    }
+
+    /// Returns the register that a request for an intent may have changed; empty if there is none, or
+    /// if this session has sent no request for the intent.
+    private func register(of intent: Intent, _ delivery: Delivery?) -> String {
+        let type = intent.event.type
+        guard !intent.isDerived, outboxes.contains(where: { $0.replaces(type) }) else { return "" }
+        let front = "\(intent.event.id) "
+        return delivery != nil || delivered.contains { $0.hasPrefix(front) } ? type.name : ""
     }
 }

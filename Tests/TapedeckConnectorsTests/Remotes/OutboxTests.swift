@@ -13,9 +13,10 @@ import Testing
 
     private static func outcome(
         _ kind: OutcomeRecorded.Kind, of intent: EventID, target: String = "",
-        isDerived: Bool = false
+        isDerived: Bool = false, register: EventType? = nil
     ) throws -> ProposedEvent {
         var outcome = OutcomeRecorded()
+        outcome.register = register?.name ?? ""
         outcome.system = "shelby"
         outcome.intent = intent.description
         outcome.target = target
@@ -45,6 +46,46 @@ import Testing
         #expect(try items(script).isEmpty)
         // A later outcome from another device does not return the intent to the outbox.
         script.add(try OutboxTests.outcome(.unknown, of: intent), at: 4, origin: 2)
+        #expect(try items(script).isEmpty)
+    }
+
+    /// A device that did not know the latest toggle has sent an earlier one, which undid it.
+    @Test func latestToggleIsPendingAgainIfAnEarlierOneWasSentLater() throws {
+        let type = WatchLaterToggled.eventType
+        for kind in [OutcomeRecorded.Kind.dispatched, .confirmed] {
+            var script = Script()
+            try script.toggle(true, at: 1)
+            let earlier = try #require(script.events.last).id
+            try script.toggle(false, at: 2, origin: 2)
+            let latest = try #require(script.events.last).id
+            script.add(try OutboxTests.outcome(.confirmed, of: latest, register: type), at: 3)
+            script.add(try OutboxTests.outcome(kind, of: earlier, register: type), at: 4)
+            #expect(try items(script).map(\.event) == [latest])
+            #expect(try items(script).first?.milliseconds == UInt64(Script.time(2)))
+            script.add(try OutboxTests.outcome(.confirmed, of: latest, register: type), at: 5)
+            #expect(try items(script).isEmpty)
+        }
+    }
+
+    @Test func endedTogglesStayEndedIfNothingWasSentSince() throws {
+        let type = WatchLaterToggled.eventType
+        var script = Script()
+        try script.toggle(true, at: 1)
+        let earlier = try #require(script.events.last).id
+        try script.toggle(false, at: 2, origin: 2)
+        let latest = try #require(script.events.last).id
+        script.add(try OutboxTests.outcome(.confirmed, of: earlier, register: type), at: 3)
+        script.add(try OutboxTests.outcome(.confirmed, of: latest, register: type), at: 4)
+        // The remote was in the requested state already, so no request was sent.
+        script.add(try OutboxTests.outcome(.confirmed, of: earlier), at: 5)
+        // A repeated confirmation of the latest toggle changes nothing.
+        script.add(try OutboxTests.outcome(.confirmed, of: latest, register: type), at: 6)
+        #expect(try items(script).isEmpty)
+        // A toggle that the user dropped stays dropped.
+        try script.toggle(true, at: 7)
+        let dropped = try #require(script.events.last).id
+        script.add(try OutboxTests.outcome(.dropped, of: dropped), at: 8)
+        script.add(try OutboxTests.outcome(.confirmed, of: latest, register: type), at: 9)
         #expect(try items(script).isEmpty)
     }
 
