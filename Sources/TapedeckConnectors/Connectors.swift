@@ -58,8 +58,8 @@ public enum Connectors {
 
     /// The age up to which a `VideoWatched` or a `VisitStarted` is sent to a remote.
     ///
-    /// Remotes record a view or a visit at the time at which they receive it. Old ones would
-    /// therefore get a wrong time, and a newly added remote would receive years of them.
+    /// Remotes record a view or a visit at the time at which they receive it. Old views and visits
+    /// would therefore get the wrong time, and a newly added remote would receive years of them.
     public static let watchedAgeMax = Duration.seconds(7 * 86_400)
 
     /// The outboxes for intents, one for each tag kind.

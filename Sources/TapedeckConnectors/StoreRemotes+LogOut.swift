@@ -34,7 +34,7 @@ extension StoreRemotes {
         else {
             throw SyncError(
                 .usage, "this device is not logged in to \(remote.name)",
-                hint: "use a device that is, or log in first: storectl login \(remote.name)")
+                hint: "run storectl login \(remote.name) first, or use a device that is logged in")
         }
         guard var request = connector.logOutRequest(account) else {
             throw SyncError(

@@ -111,7 +111,7 @@ public struct StoreRemotes: Sendable {
             if other.name == name {
                 throw SyncError(
                     .conditionFailed, "\(name) is already a remote of \(other.system)",
-                    hint: "use another name, or storectl remote remove \(name) first")
+                    hint: "use another name, or run storectl remote remove \(name) first")
             }
         }
         if known.contains(remote) { return remote }

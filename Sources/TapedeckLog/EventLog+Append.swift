@@ -124,9 +124,9 @@ extension EventLog {
     /// Commits the `.buffered` appends that this process made before the call, so that readers see
     /// them.
     ///
-    /// The cost is a commit if there are such appends; otherwise the call costs nothing. On the
-    /// writer's queue, for example in a commit observer, a call returns at once, and the caller
-    /// then reads only events that are on disk.
+    /// The cost is a commit if there are such appends; otherwise the call costs nothing. A call
+    /// from the writer's queue, for example from a commit observer, commits nothing, so the caller
+    /// sees only the events that are already on disk.
     package func settleBuffered() {
         queue.settleBuffered { self.drain() }
     }

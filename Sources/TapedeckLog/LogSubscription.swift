@@ -191,7 +191,7 @@ package final class LogSubscription: @unchecked Sendable {
         for waiter in waiting { serve(waiter) }
     }
 
-    /// Answers a loop, or lets it wait.
+    /// Delivers a loop's next events, or keeps the loop waiting if there are none.
     private func serve(_ waiter: Waiter) {
         guard !waiter.isCancelled, phase != .ended else { return waiter.answer(.success(nil)) }
         if let failure { return waiter.answer(.failure(failure)) }

@@ -133,9 +133,8 @@ enum ReceiptReader {
     /// Calls `body` with each receipt of a range of an origin's events, in order, until it returns
     /// false.
     ///
-    /// Throws `.damaged` for an unreadable receipt, even if only its key is damaged. A truncated
-    /// key is still in the range, and a key that now sorts elsewhere is most likely next to the
-    /// range.
+    /// Throws `.damaged` for an unreadable receipt, even if only its key is damaged. A row with a
+    /// damaged key stays between its neighbours, so the rows next to the range are checked too.
     static func forEach(
         of origin: OriginID, ordinal: UInt32, _ sequences: ClosedRange<UInt64>,
         _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables,

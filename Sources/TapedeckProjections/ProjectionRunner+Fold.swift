@@ -22,7 +22,7 @@ extension ProjectionRunner {
         return try due.hasReached(checkpoint) || self.due().hasReached(checkpoint)
     }
 
-    /// Returns the checkpoint that a reader requires after a wait.
+    /// Returns the checkpoint that a reader still requires after waiting for `due`.
     ///
     /// The returned checkpoint is earlier than `due` only if the log was restored to an earlier
     /// state, because the log may then never reach `due`.

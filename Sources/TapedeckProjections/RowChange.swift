@@ -108,7 +108,7 @@ struct DiffBatch {
         }
     }
 
-    /// Appends a batch of changes to other keys.
+    /// Appends the changes of another batch, which must concern other keys.
     mutating func add(contentsOf other: DiffBatch) {
         guard !isReset else { return }
         guard !other.isReset, entries.count + other.entries.count <= DiffBatch.entriesMax else {

@@ -176,7 +176,9 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Returns the numbers of events that a sync would transfer, using a single handshake.
+    /// Reports how many events a sync would transfer in each direction.
+    ///
+    /// The cost is one handshake.
     public func preview() async throws -> SyncReport {
         do {
             let request: SyncRequest

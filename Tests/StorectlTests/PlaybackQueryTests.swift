@@ -24,9 +24,9 @@ import Testing
                 """)
     }
 
-    /// As in the apps of 2013, a report is valid for an hour.
+    /// As in the apps of 2013, a report expires after an hour.
     ///
-    /// If the first and last reports are more than two days apart, the last report stays valid.
+    /// If the first and last reports are more than two days apart, the last report never expires.
     @Test func savedDashboardsDeterminePlayability() throws {
         let first: Int64 = 1_577_836_800_000
         func state(last: Int64, _ now: String) throws -> String? {

@@ -107,7 +107,7 @@ import Testing
         #expect(mine.prefix(6).map(\.id) == theirs.map(\.id))
         let heir = try #require(theirs.first?.id.origin)
         #expect(try log.chain(of: heir, at: 6) == other.chain(of: heir, at: 6))
-        // The other store takes over the event that only this store reissued.
+        // The other store also accepts the event that only this store reissued.
         for page in try foreignEvents(of: log, heir, pageCount: 2) { _ = try other.record(page) }
         #expect(try other.origins().first { $0.origin == heir }?.lastSequence == 7)
     }

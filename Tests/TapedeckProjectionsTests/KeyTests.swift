@@ -9,7 +9,7 @@ import Testing
 @Suite(.offTasks) struct KeyTests {
     /// Appends notes about the named books, one at a time and then several, and checks that each
     /// book has its own notes.
-    private func checkKeptApart(
+    private func checkDistinct(
         _ names: [String], sourceLocation: SourceLocation = #_sourceLocation
     ) throws {
         let store = try TestStore()
@@ -52,20 +52,20 @@ import Testing
         }
     }
 
-    @Test func longKeysAreKeptApart() throws {
+    @Test func longKeysStayDistinct() throws {
         let stem = String(repeating: "x", count: 199)
-        // Use keys that are about as long as the maximum length of uncut keys, and keys that are
-        // equal far beyond that length.
+        // Use keys that are about as long as the longest untruncated key, and keys that are equal
+        // far beyond that length.
         var names = (213...218).map { String(repeating: "y", count: $0) }
         names += [
             stem + String(repeating: "a", count: 196), stem + String(repeating: "a", count: 195),
         ]
         names += [stem + String(repeating: "a", count: 195) + "b", stem]
-        try checkKeptApart(names)
+        try checkDistinct(names)
     }
 
-    @Test func keysThatLookAlikeAreKeptApart() throws {
-        try checkKeptApart([
+    @Test func keysThatLookAlikeStayDistinct() throws {
+        try checkDistinct([
             "caf\u{E9}", "cafe\u{301}", "a", "a ", " a", "a/b", "a//b", "\u{0}", "\u{0}\u{0}",
             "\u{1F600}",
             "\u{1F469}\u{200D}\u{1F680}", "\u{202E}abc", "\u{FEFF}a", "ß", "SS", "\u{10FFFF}",
@@ -73,12 +73,12 @@ import Testing
         ])
     }
 
-    @Test func keysWithEqualHashesAreKeptApart() throws {
+    @Test func keysWithEqualHashesStayDistinct() throws {
         let names = try collidingNames(of: "book/", count: 4)
         let hashes = Set(try names.map { ViewKey(try Tag("book", $0)).hash })
         #expect(hashes.count == 1)
         #expect(Set(names).count == 4)
-        try checkKeptApart(names)
+        try checkDistinct(names)
     }
 
     /// One event concerns two keys with equal hashes; another event has a tag with the same hash,

@@ -140,7 +140,7 @@ import Testing
 
     // MARK: - Limits
 
-    @Test func itemNamesOfAnyLengthAreKeptApart() throws {
+    @Test func itemNamesOfAnyLengthStayDistinct() throws {
         let store = try TestStore([LongItems()])
         let names = [199, 200, 201, 202, 300].map { String(repeating: "n", count: $0) }
         for name in names + names {

@@ -51,7 +51,7 @@ enum ShelbyV1Feed: Hashable {
             guard let feed = ShelbyV1Feed(list: name) else {
                 throw SyncError(
                     .usage, "\"\(name.prefix(40))\" is not a list of Shelby",
-                    hint: "the lists are following, roll/ID and dashboard/ID; an id has 24"
+                    hint: "use following, roll/ID or dashboard/ID; an id has 24"
                         + " hexadecimal digits")
             }
             if !lists.contains(feed.name) { lists.append(feed.name) }

@@ -172,7 +172,7 @@ struct SyncResponder: HTTPResponder {
             throw ServerError(
                 .protocolMismatch,
                 "the device uses protocol version \(message.protocol); this server uses version"
-                    + " \(SyncLimits.protocolVersion)", hint: "upgrade the device")
+                    + " \(SyncLimits.protocolVersion)", hint: "upgrade the program on the device")
         }
         _ = try origin(message.origin)
         return try await storage.handshake(space)

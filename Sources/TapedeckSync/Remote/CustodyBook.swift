@@ -82,8 +82,8 @@ package struct CustodyBook {
     /// already sent may still take effect.
     ///
     /// If a clock may have been set since the dispatch, the settling time starts when the dispatch
-    /// was first seen here. Other devices' clocks may be wrong; their requests are known to have
-    /// ended before this device took over the intent.
+    /// was first seen here. For a request sent by another device, whose clock may be wrong, the
+    /// settling time starts when this device took over the intent; the request ended before that.
     ///
     /// - Parameter part: The part of the delivery; nil if no dispatch is known.
     mutating func unsettled(

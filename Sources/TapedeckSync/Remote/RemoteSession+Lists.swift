@@ -38,8 +38,10 @@ extension RemoteSession {
     /// its end, in milliseconds.
     private static let wholePause: UInt64 = 86_400_000
 
-    /// Returns whether the feed that begins with a page must be read to its end, to find out which
-    /// entries were removed from its list.
+    /// Returns whether a feed must be read to its end, to find out which entries were removed from
+    /// its list.
+    ///
+    /// - Parameter content: The first page of the feed.
     func mustReadAll(_ content: RemoteContent) throws -> Bool {
         guard content.span != nil, let part = content.pagedList else { return false }
         if refreshesAll { return true }

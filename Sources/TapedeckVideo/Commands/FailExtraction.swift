@@ -39,8 +39,7 @@ public struct FailExtraction: Sendable {
 
     /// A reason why the command is refused.
     public enum Refusal: CommandRefusal {
-        /// The attempt failed, but an earlier attempt has failed too, and the next attempt is not
-        /// due yet.
+        /// A failed attempt is already recorded, and the next attempt is not due yet.
         ///
         /// For example, two devices may try at the same time.
         case notDue(until: UTCTime)

@@ -39,7 +39,8 @@ public struct AnswerList: Projection {
     }
     /// Any order: an upload or sighting that arrives out of order requests a refold.
     ///
-    /// Likes are independent of each other, and only the last toggle and the last outcome are used.
+    /// Observed likes of different users are independent of each other. For the user's own like,
+    /// only the last toggle and its last outcome are used.
     public var law: FoldLaw { .any }
     /// The rule in one sentence.
     public var ruleText: String? {

@@ -5,10 +5,10 @@ public import TapedeckProjections
 /// The videos submitted by users, without duplicates, sorted by number of views and by age.
 ///
 /// Items: the user's own submissions, as described in `OwnIntents`. A video that a remote shows is
-/// registered, no matter who submitted it. Until a remote shows it, a video is visible only to the
-/// user, and the user's latest submission represents it. The popular list is sorted by the remote's
-/// view count. Views that the remote has not counted yet do not affect the order, so all devices
-/// show the same order.
+/// registered, no matter who submitted it. Until a remote shows a video, only the user sees it, as
+/// described in the user's latest submission. The popular list is sorted by the remote's view
+/// count. Views that the remote has not counted yet do not affect the order, so all devices show
+/// the same order.
 public struct SubmissionList: Projection {
     /// Creates the projection.
     public init() {}

@@ -80,7 +80,7 @@ public struct PlayabilityEntry: Codable, Hashable, Sendable {
 }
 
 extension Playability.State {
-    /// Returns whether the video can be played, the reason why not, and the time at which a
+    /// Returns whether the video can be played, the reason if it cannot, and the time at which a
     /// remote's report of an unplayable video expires.
     func resolved(
         at now: UTCTime

@@ -74,8 +74,8 @@ extension VideoQueries {
     /// - Parameters:
     ///   - mark: The `head` of the previous result.
     ///   - log: The log from which the reader's projections are built.
-    ///   - limit: The number of possibly changed episodes and shows at which to stop; the episodes
-    ///     of one listing stay together.
+    ///   - limit: The maximum number of episodes and shows to compare. The episodes of a listing
+    ///     are compared together, even if the listing alone exceeds the limit.
     public func scheduleChanges(
         since mark: LogPosition, in log: EventLog, limit: Int = QueryLimits.pageCountDefault
     ) throws -> ScheduleChanges {

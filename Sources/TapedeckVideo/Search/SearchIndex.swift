@@ -69,7 +69,7 @@ public struct SearchIndex<Base: Projection>: Projection {
             "The index of the words in \(base.name) ignores case and accents."
         return base.ruleText.map { "\(indexed) \($0)" } ?? indexed
     }
-    /// For each kind, a table of terms and possibly one of term beginnings.
+    /// The tables of terms and of term beginnings, kind by kind.
     public var tables: [String] { kinds.flatMap(\.tables) }
     /// True: the index is maintained only once a search has used it.
     public var isOnDemand: Bool { true }

@@ -18,9 +18,9 @@ internal import Foundation
 /// scripts are written without spaces between words, so a search finds any part of a run of their
 /// letters (`terms`).
 ///
-/// The rows of an index depend on this folding, so it must be the same on every system. The
-/// mappings of the characters that `unicodeVersion` contains never change. Newer characters are
-/// treated as letters that fold to themselves.
+/// The rows of an index depend on this folding, so it must be the same on every system. Unicode
+/// never changes the mappings of the characters that exist in `unicodeVersion`. Newer characters
+/// are treated as letters that fold to themselves.
 struct SearchText {
     /// A word, or a run of letters of a script written without spaces.
     struct Word {

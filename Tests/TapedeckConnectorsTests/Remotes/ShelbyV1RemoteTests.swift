@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func v2IsUsedBelowAURLThatEndsInV2() throws {
+    @Test func urlThatEndsInV2SelectsTheV2API() throws {
         let world = RemoteWorld { ShelbySimulator(seed: 7, at: $0) }
         let device = try RemoteDevice(
             world, "shelby",
@@ -58,7 +58,8 @@ import Testing
         let again = try #require(try device.sync())
         #expect(again.pulled == 0)
         #expect(rig.world.requests.count == 11)
-        // A day after the newest rows, no older rows can appear.
+        // The newest rows are now a day old, so no more rows can appear below them, and only the
+        // first pages are read.
         try device.sync()
         #expect(rig.world.requests.count == 13)
         #expect(rig.world.simulator.violations.isEmpty)

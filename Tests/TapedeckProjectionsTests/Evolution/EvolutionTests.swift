@@ -172,9 +172,8 @@ import Testing
         #expect(state?.parts == 1)
     }
 
-    /// The fingerprint does not depend on whether events are declared by type or by name, but on
-    /// the versions of the types.
-    @Test func onlyVersionsOfTypesChangeTheFingerprint() {
+    /// Declaring events by type instead of by name does not change the fingerprint.
+    @Test func fingerprintDependsOnTheVersionsOfEventTypes() {
         func fingerprint(_ projection: some Projection) -> Digest16 {
             TypedDriver(projection).fingerprint
         }

@@ -210,7 +210,8 @@ struct KeyCheck {
         )
     }
 
-    /// Returns the tag in a key of a table; no key of these histories is cut.
+    /// Returns the tag in a key of a table; the tags of these histories are too short to be
+    /// truncated.
     private func tag(_ key: [UInt8]) throws -> TapedeckModel.Tag {
         try TapedeckModel.Tag(String(decoding: key.dropFirst(9), as: UTF8.self))
     }
