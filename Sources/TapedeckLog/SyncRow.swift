@@ -60,8 +60,8 @@ extension EventLog {
 /// A counter that advances whenever an import or another server adds receipts that some server may
 /// lack.
 ///
-/// If the counter has advanced since receipts were last pushed to a server, the server may lack some
-/// receipts.
+/// If the counter has advanced since receipts were last pushed to a server, the server may lack
+/// some receipts.
 package enum ReceiptRounds {
     private static let name = "receipts"
 
