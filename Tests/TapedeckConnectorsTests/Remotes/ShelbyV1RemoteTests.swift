@@ -329,4 +329,39 @@ import Testing
         #expect(report.failure?.code == .unauthorized)
         #expect(rig.world.requests.count < 6)
     }
+
+    /// The tablet does not know that the phone has removed the like, and sends its own earlier like.
+    @Test func earlierToggleThatReachesTheRemoteLaterDoesNotWin() throws {
+        let rig = ShelbyV1Rig()
+        let (phone, tablet) = (try rig.device(seed: 1), try rig.device(seed: 2))
+        try phone.sync()
+        try exchange(phone, tablet)
+        let video = try #require(try rig.untouched().first)
+        try tablet.append(ShelbyV1Rig.liked(video, true))
+        rig.world.clock.advance(by: .seconds(1))
+        try phone.append(ShelbyV1Rig.liked(video, true))
+        try phone.sync()
+        rig.world.clock.advance(by: .seconds(1))
+        try phone.append(ShelbyV1Rig.liked(video, false))
+        try phone.sync()
+        #expect(try rig.copies().isEmpty)
+        rig.world.clock.advance(by: .seconds(1))
+        try tablet.sync()
+        #expect(try rig.copies().count == 1)
+        try exchange(phone, tablet)
+        rig.world.clock.advance(by: .seconds(60))
+        try phone.sync()
+        try exchange(phone, tablet)
+        try tablet.sync()
+        #expect(try rig.copies().isEmpty)
+        for device in [phone, tablet] {
+            let likes = try device.query {
+                try $0.videos(in: .likes, at: UTCTime(milliseconds: 0)).videos.map(\.key)
+            }
+            #expect(try !likes.contains(video) && device.outbox().isEmpty)
+        }
+        let events = try phone.store.log.currentHead()
+        try phone.sync()
+        #expect(try phone.store.log.currentHead() == events, "nothing is left to do")
+    }
 }
