@@ -89,8 +89,8 @@ public enum Connectors {
             lifetimes: [VisitStarted.eventType: watchedAgeMax]),
     ]
 
-    /// Returns the store's data that a session with a remote needs: the store's account, and the
-    /// remote as it is now.
+    /// Returns the connection through which a session looks up the store's account and the remote's
+    /// current parts.
     package static func connection(
         with remote: Remote, _ runner: ProjectionRunner,
         _ projections: VideoProjections = .standard, blobs: BlobStore? = nil

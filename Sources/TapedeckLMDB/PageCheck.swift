@@ -78,8 +78,8 @@ package enum PageCheck {
 
     /// Reads values until two consecutive reads are equal, and returns the result of the last one.
     ///
-    /// If no value ever returns to an earlier state, every value stayed the same between these two
-    /// reads. All values were therefore current at the same instant.
+    /// Values must never return to an earlier state. Two equal reads then prove that no value
+    /// changed between them, so all values were current at the same instant.
     package static func settled<Value: Equatable, Failure: Error>(
         readingsMax: Int, _ read: () throws(LMDBError) -> [Result<Value, Failure>]
     ) throws(LMDBError) -> [Result<Value, Failure>] {

@@ -5,8 +5,7 @@ internal import TapedeckModel
 enum CompactionRow {
     /// The key of the row with the number of compactions.
     ///
-    /// If an origin's number is appended, the result is the key of the row with that origin's
-    /// progress.
+    /// The key of the row with an origin's progress is this key followed by the origin's number.
     private static let key = Array("b".utf8)
 
     private static func key(of origin: UInt32) -> [UInt8] {

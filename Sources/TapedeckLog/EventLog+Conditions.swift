@@ -62,8 +62,8 @@ extension EventLog {
     /// Returns whether a sighting adds nothing, because a later sighting, or the sighting right
     /// before it, has the same content.
     ///
-    /// Folds merge sightings field by field. If different content was sighted between two sightings
-    /// with the same content, the later of the two is therefore new, even if a third, still later
+    /// Folds merge sightings field by field. A sighting that repeats the content of an earlier one
+    /// is therefore new if a sighting with different content is between them, even if a still later
     /// sighting overrides both.
     package static func isKnown(_ fact: ObservedFact, among sightings: [ObservedFact]) -> Bool {
         if sightings.contains(where: { $0.content == fact.content && fact.order <= $0.order }) {

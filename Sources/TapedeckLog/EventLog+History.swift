@@ -28,7 +28,8 @@ package struct HistoryMark: Hashable, Sendable {
         self.change = change
     }
 
-    /// Returns whether `now`, the mark of a log at the same position, belongs to the same history.
+    /// Returns whether this mark belongs to the history of a log whose current mark at the same
+    /// position is `now`.
     package func fits(_ now: HistoryMark) -> Bool {
         origins == now.origins && (change == now.change || change == 0 || now.change == 0)
     }

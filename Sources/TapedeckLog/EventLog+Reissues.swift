@@ -11,7 +11,7 @@ internal import TapedeckLMDB
 /// reissue with the lowest id. The other reissues are refused. The choice depends only on the
 /// events, so all devices with the same events agree.
 extension EventLog {
-    /// Finishes a write by writing the rows of the origins and updating which reissues are refused.
+    /// Finishes a write by writing the rows of the origins and the status of affected reissues.
     ///
     /// - Parameter others: Additional events whose reissues are affected.
     func finish(
@@ -24,7 +24,7 @@ extension EventLog {
         return after
     }
 
-    /// Updates which reissues of the given events are refused.
+    /// Decides again which reissues of the given events are refused, and records the decision.
     ///
     /// - Parameters:
     ///   - sources: The ids of the original events.

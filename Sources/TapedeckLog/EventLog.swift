@@ -400,7 +400,8 @@ struct StoreIdentity {
         }
     }
 
-    /// Records the store's location, so that it keeps its origin.
+    /// Records the mark of the store's new log file, so that the store keeps its origin when the
+    /// file is opened.
     static func setPlace(
         _ mark: [UInt8], _ transaction: borrowing WriteTransaction, _ tables: LogTables
     ) throws {

@@ -21,8 +21,8 @@ extension Readable where Self: ~Copyable {
     /// Returns whether a missing row exists with a damaged key.
     ///
     /// Keys ascend (`PageCheck`), so the row is still between its neighbours, and its checksum
-    /// still matches the original key. A neighbour whose checksum does not match proves nothing,
-    /// because the row may never have existed.
+    /// still matches the original key. If the checksum of neither neighbour matches, the row may
+    /// never have existed.
     private func isMisnamed(_ tables: LogTables, _ key: [UInt8]) throws -> Bool {
         let cursor = try cursor(tables.meta)
         let next = try cursor.seek(key)

@@ -12,20 +12,20 @@ package import TapedeckModel
 /// another process or a sync.
 ///
 /// The process that wrote last has current views and tends to win the next race, too, so a busy
-/// process could starve the others. After several conflicts, a decision therefore takes the turn:
-/// decisions in other processes and lanes wait until it is done. The turn only improves fairness,
-/// and never delays a decision by more than `turnSecondsMax`; correctness depends on the append
-/// condition alone.
+/// process could starve the others. After several conflicts, a decision therefore takes the turn
+/// lock: decisions in other processes and lanes wait until it is done. The lock only improves
+/// fairness, and never delays a decision by more than `turnSecondsMax`; correctness depends on the
+/// append condition alone.
 extension ProjectionRunner {
     /// The maximum number of attempts per decision; each failed attempt conflicted with a
     /// concurrent write.
     package static let decisionAttemptsMax = 64
 
-    /// The number of conflicts after which a decision takes the turn.
+    /// The number of conflicts after which a decision takes the turn lock.
     private static let overtakenMax = 4
 
-    /// The maximum time to wait for the end of another decision's turn; the turn is checked again
-    /// after each `turnInterval`.
+    /// The maximum time to wait for another decision to release the turn lock; the lock is checked
+    /// again after each `turnInterval`.
     private static let turnSecondsMax: Duration = .seconds(1)
     private static let turnInterval: Duration = .milliseconds(1)
 
@@ -94,7 +94,7 @@ extension ProjectionRunner {
         }
     }
 
-    /// Waits while another decision has the turn.
+    /// Waits while another decision holds the turn lock.
     private func awaitTurns() async throws {
         let end = ContinuousClock.now + ProjectionRunner.turnSecondsMax
         while try !StoreLock.isDecisionLockFree(log.directory), .now < end {
@@ -102,7 +102,7 @@ extension ProjectionRunner {
         }
     }
 
-    /// Takes the turn; returns nil if other decisions keep it for too long.
+    /// Takes the turn lock; returns nil if other decisions hold it for too long.
     private func takeTurn() async throws -> FileLock? {
         let end = ContinuousClock.now + ProjectionRunner.turnSecondsMax
         while ContinuousClock.now < end {

@@ -36,7 +36,7 @@ final class TableChanges: @unchecked Sendable {
         removals.add(contentsOf: other.removals)
     }
 
-    /// Sorts the changes by key, so that neighboring entries are written one after another.
+    /// Sorts the changes by key, so that neighbouring entries are written one after another.
     func sort() {
         puts = puts.sorted()
         removals = removals.sorted()

@@ -21,8 +21,8 @@ enum HTTPHeader {
 
     /// Checks that a value is valid in a header.
     ///
-    /// Throws `SyncFailure` with `.unauthorized`; its message does not contain the value. Only the
-    /// secrets of a login can be invalid, so deliveries wait for another login.
+    /// Throws `SyncFailure` with `.unauthorized`, so that deliveries wait for a new login; an
+    /// invalid value always comes from a login's secrets. The message does not contain the value.
     static func check(_ field: RemoteRequest.Field) throws(SyncFailure) {
         guard !field.value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else {
             var failure = SyncFailure(

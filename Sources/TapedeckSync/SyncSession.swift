@@ -389,8 +389,8 @@ extension SyncSession {
             let position = answer.positions[index]
             guard position > 0 else { return .failed(.malformed("a push")) }
             let code = refusals[position]
-            // The position can contradict earlier data only if the event had already been accepted
-            // or the position has already been read.
+            // The position is compared with earlier data only if there can be any: the server has
+            // already acknowledged the event, or its log has been read up to the position.
             if !isProbe, position <= read || event.sequence <= former[event.origin] ?? 0,
                 try !holds(event, lineage, position)
             {

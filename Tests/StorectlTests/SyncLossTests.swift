@@ -110,8 +110,7 @@ import Testing
         case syncs
         /// The store appends events with ids that other stores already know.
         case appends
-        /// The store appends events with ids that other stores already know, and more events than
-        /// the first time.
+        /// As in `appends`, but the store appends more events than it lost.
         case appendsMore
         /// Some of the store's events were never pushed, so no copy of them is left.
         case appendsUnpushed

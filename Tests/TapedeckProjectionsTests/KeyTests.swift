@@ -107,8 +107,8 @@ import Testing
 
     /// Returns names whose tags have the same hash.
     ///
-    /// The hash processes eight bytes at a time, so for any second word of a name there is a third
-    /// word that compensates for it; only words of printable characters are used.
+    /// The hash processes words of eight bytes. For any second word of a name, there is therefore a
+    /// third word that gives the same hash. Names with an unprintable third word are skipped.
     private func collidingNames(of prefix: String, count: Int) throws -> [String] {
         let prime: UInt64 = 0x0000_0100_0000_01B3
         func step(_ hash: UInt64, _ word: UInt64) -> UInt64 {

@@ -54,7 +54,7 @@ struct LoginCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Log in with the account at this service, such as twitter.", valueName: "service"))
+            "Log in through this service, such as twitter.", valueName: "service"))
     var provider: String?
 
     @Option(help: ArgumentHelp("Your user id at the service.", valueName: "id"))

@@ -487,8 +487,10 @@ package struct Delivery: Hashable, Sendable {
     ///
     /// Only for `.probe`.
     package var isAskedFirst = false
-    /// The feed that makes the first probe unnecessary if it was read in a pass that began after
-    /// the intent was recorded; nil if there is no such feed.
+    /// The feed that shows the change if the remote already has it; nil if there is no such feed.
+    ///
+    /// If the feed was read in a pass that began after the intent was recorded, `isAskedFirst` is
+    /// ignored.
     package var shownBy: String?
     /// The time after the dispatch within which the effect may still appear, in milliseconds.
     ///

@@ -36,9 +36,9 @@ package struct CustodyBook {
                     receivedAt: $0.receivedAt.milliseconds)
             }
         }
-        // The response to a push can sequence a claim by this device before earlier claims by other
-        // devices have been read. The claim stays open until all entries before the claim have been
-        // read.
+        // The response to a push can report the position of this device's claim before earlier
+        // claims by other devices have been read. The claim stays open until all entries before it
+        // have been read.
         func isRead(_ claim: EventID) throws -> Bool {
             let receipts = try log.receipts(of: claim)
             guard !receipts.isEmpty else { return false }
@@ -59,7 +59,7 @@ package struct CustodyBook {
             now: try ServerClock.now(clock, in: log))
     }
 
-    /// Returns the wait of a delivery; nil if this device may deliver it.
+    /// Returns the reason for and the end of a delivery's wait; nil if this device may deliver it.
     ///
     /// Idempotent deliveries need no claim.
     func wait(_ answer: Custody.Answer, _ safety: DeliverySafety) throws -> SyncWait? {

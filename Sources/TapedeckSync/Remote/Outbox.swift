@@ -34,7 +34,7 @@ public struct Outbox: Projection {
     ///   - inserts: The event types for which every event is a separate intent.
     ///   - registers: The event types for which the latest event of a key replaces the earlier
     ///     ones.
-    ///   - owners: For registers that each user has separately, the number of the payload field
+    ///   - owners: For registers that are separate for each user, the number of the payload field
     ///     that contains the user.
     ///   - lifetimes: For intents that expire, the time within which they must be sent.
     public init(

@@ -118,11 +118,11 @@ package struct RemoteSession {
     var isReading = false
     /// The end of the log when the pass began; intents after this position are newer than the pass.
     var readingPosition = LogPosition(rawValue: 0)
-    /// The feeds that were read from beginning to end, each with the end of the log when the pass
-    /// that read it began.
+    /// The feeds that were read from beginning to end, each with the `readingPosition` of the pass
+    /// that read it.
     var wholeFeeds: [String: LogPosition] = [:]
-    /// The feeds that were read at least up to their known rows, each with the same position as in
-    /// `wholeFeeds`.
+    /// The feeds that were read at least up to their known rows, each with the `readingPosition` of
+    /// the pass that read it.
     var readFeeds: [String: LogPosition] = [:]
     var delivering = Delivering()
     /// Whether intents from before this session may be undelivered.

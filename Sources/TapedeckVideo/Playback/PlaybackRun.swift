@@ -53,8 +53,8 @@ package struct PlaybackRun: Sendable {
         last?.event.playedSeconds = 0
     }
 
-    /// Returns whether playback can move the position by the given number of seconds; the positions
-    /// that players report are slightly inexact.
+    /// Returns whether playback can move the position by the given number of seconds in the given
+    /// time, with some tolerance, because players report inexact positions.
     private static func isPlayback(_ seconds: Double, within milliseconds: Double) -> Bool {
         let slack = Double(PlayStatistics.Progress.slack)
         let furthest = milliseconds * Double(PlayStatistics.Progress.rateMax) + slack

@@ -11,9 +11,9 @@ internal import TapedeckProjections
 ///    from older sightings.
 ///
 /// A sighting older than the newest one therefore never changes the fields in `fromNewest`, but
-/// sets the fields that no sighting has contained yet. All other fields already have a value from
-/// another older sighting. If the two values differ, it is unknown which of the two sightings is
-/// newer, so `merge` returns false and the key is refolded.
+/// sets the fields that no sighting has contained yet. Each remaining field already has a value
+/// from a sighting that is also older than the newest one. If the two values differ, it is unknown
+/// which of these two sightings is newer, so `merge` returns false and the key is refolded.
 struct BroadcastRecord: Equatable {
     /// The order of the newest sighting.
     private(set) var order: FoldOrder

@@ -14,9 +14,9 @@ public import TapedeckProjections
 public struct FollowList: Projection {
     /// Whether the key is the follower or the followed user of an edge.
     public enum Direction: Sendable {
-        /// The key is the followed user, and its followers are listed.
+        /// The key is the followed user; the list contains the user's followers.
         case followers
-        /// The key is the follower, and the followed users are listed.
+        /// The key is the follower; the list contains the followed users.
         case following
     }
 

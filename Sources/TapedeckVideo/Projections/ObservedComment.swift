@@ -15,9 +15,9 @@ internal import TapedeckProjections
 ///
 /// A comment that was posted here and is shown by a remote is counted once and stored only in `o`. If
 /// the remote no longer shows the comment, the comment is no longer counted. In canonical order,
-/// sightings precede activity. If a sighting of a comment that was posted here arrives after any
-/// posted comment, the fold requests a refold. Folds therefore never need to find a comment by its
-/// event.
+/// sightings precede activity. If a sighting of a comment that was posted here arrives when posted
+/// comments have already been folded, the fold requests a refold. Folds therefore never need to
+/// find a comment by its event.
 protocol CommentedState: ProjectionState {
     /// The number of comments posted here that no remote has shown.
     var posted: UInt64 { get set }

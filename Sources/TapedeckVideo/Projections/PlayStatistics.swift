@@ -205,8 +205,8 @@ extension PlayStatistics {
     /// Between two reports, the time watched is the time played, which players measure with a
     /// monotonic clock. If a report lacks the time played, or belongs to another run, the time
     /// watched is the distance by which the position advanced. An advance that would need more than
-    /// twice the normal speed is a skip and is ignored. Between reports at the same time, which a
-    /// stopped clock produces, an advance of at most `PlaybackCoalescing.holdSecondsMax` counts.
+    /// twice the normal speed is a skip and is ignored. If two reports have the same time, because
+    /// the clock stopped, an advance of more than `PlaybackCoalescing.holdSecondsMax` is a skip.
     struct Progress: Equatable {
         let at: Int64
         let position: Int64

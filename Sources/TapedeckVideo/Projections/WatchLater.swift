@@ -247,8 +247,8 @@ public struct WatchLater: Projection {
     ) {
         if let bytes = key.item(viewing), let held = FoldOrder(item: bytes) {
             guard order < held else { return }
-            // The viewing crossed earlier than previously known. If the previously known crossing
-            // was the latest clear, the marks that this clear removed may have to be restored.
+            // The viewing crossed earlier than previously known. If the later crossing is the
+            // latest clear, marks set between the two crossings may have to be restored.
             guard held != key.state.clear else {
                 key.requestRefold()
                 return

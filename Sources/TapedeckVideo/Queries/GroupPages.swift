@@ -87,8 +87,8 @@ extension VideoQueries {
     ///   - index: The number of rows to skip at the front; must be 0 if there is a cursor.
     ///   - newest: The size to which to limit the group; nil for no limit. In groups in timeline
     ///     order, the size is measured in broadcasts: the group is limited to the videos of the
-    ///     `newest` most recent broadcasts. In other groups, the size is measured in entries from
-    ///     the front. The limit deletes nothing.
+    ///     `newest` most recent broadcasts. Any other group is limited to its first `newest`
+    ///     entries. The limit deletes nothing.
     ///   - playableOnly: Whether to leave out videos that are not known to be playable. At most
     ///     `QueryLimits.groupScanMax` videos are examined, so a page may be shorter than `limit`
     ///     even if there is a next page.

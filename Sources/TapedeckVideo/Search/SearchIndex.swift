@@ -75,7 +75,7 @@ public struct SearchIndex<Base: Projection>: Projection {
     public var isOnDemand: Bool { true }
     /// False: observers follow the results, not the index.
     public var rowsAreFollowed: Bool { false }
-    /// True: searches follow the states of their results.
+    /// True: a live search observes the states of its results.
     public var statesAreFollowed: Bool { true }
     /// The items that may contain results.
     public var followedItems: [[UInt8]] { thingOfItem == nil ? [] : CommentItems.lists }
