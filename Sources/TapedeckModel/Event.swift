@@ -26,6 +26,11 @@ public protocol Event: Sendable {
     var tags: [Tag] { get throws }
     /// The remote fact that this event observes; nil for the user's own activity.
     var fact: ObservedFact? { get throws }
+    /// Returns the fact for an event whose payload has already been encoded; by default `fact`.
+    ///
+    /// Implement this method if the content of the fact is the payload, so that events are encoded
+    /// only once.
+    func fact(payload: [UInt8]) throws -> ObservedFact?
     /// Decodes a payload of the newest schema, `schemaVersion`; throws if it cannot be decoded.
     init(payload: [UInt8]) throws
     /// Encodes the payload in the newest schema.
@@ -39,6 +44,8 @@ extension Event {
     public static var retention: Retention { .keepAll }
     /// Nil, because the event is an activity, not an observation.
     public var fact: ObservedFact? { nil }
+    /// Returns `fact`.
+    public func fact(payload: [UInt8]) throws -> ObservedFact? { try fact }
 }
 
 /// An event to append, which has no id yet.
@@ -86,10 +93,11 @@ public struct ProposedEvent: Sendable {
     /// `payload()`.
     public init(_ event: some Event, atMilliseconds: UInt64? = nil) throws {
         func proposal<E: Event>(_ event: E) throws -> ProposedEvent {
-            ProposedEvent(
+            let payload = try event.payload()
+            return ProposedEvent(
                 type: E.eventType, schemaVersion: E.schemaVersion, tags: try event.tags,
-                fact: try event.fact, atMilliseconds: atMilliseconds, retention: E.retention,
-                payload: try event.payload())
+                fact: try event.fact(payload: payload), atMilliseconds: atMilliseconds,
+                retention: E.retention, payload: payload)
         }
         self = try proposal(event)
     }

@@ -297,7 +297,7 @@ extension VideoList.State {
         encode(into: &writer)
         return writer.bytes.withUnsafeBytes { buffer in
             var reader = StateReader(buffer)
-            for _ in 0..<5 { _ = try? reader.uint64() }
+            for _ in 0..<4 { _ = try? reader.uint64() }
             return (try? reader.uint64()) ?? .max
         }
     }

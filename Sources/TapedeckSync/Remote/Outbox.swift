@@ -236,7 +236,8 @@ public struct Outbox: Projection {
         _ key: inout KeyedState<State>
     ) -> Bool {
         let held = State.Held(
-            typeIndex: register.typeIndex, owner: register.owner, intent: item.event, order: order)
+            typeIndex: register.typeIndex, owner: register.owner, intent: item.event, order: order,
+            isDropped: item.isDropped)
         for index in key.state.held.indices where key.state.held[index].register == register {
             let former = key.state.held[index]
             guard former.order < order else { return false }
@@ -465,8 +466,11 @@ public struct OutboxItem: Hashable, Sendable {
 
     /// Whether the item has ended: the entire intent was confirmed, or the user dropped it.
     var isOver: Bool {
-        parts.contains { $0.kind == .dropped || $0.target.isEmpty && $0.kind == .confirmed }
+        isDropped || parts.contains { $0.target.isEmpty && $0.kind == .confirmed }
     }
+
+    /// Whether the user dropped the intent.
+    var isDropped: Bool { parts.contains { $0.kind == .dropped } }
 
     mutating func set(_ part: Part) {
         // A confirmation is final, even if other devices record a different outcome later.

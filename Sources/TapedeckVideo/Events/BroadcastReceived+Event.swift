@@ -23,9 +23,8 @@ extension BroadcastReceived: Observation {
 
     /// Checks the ids, the text fields and the times.
     public func normalized() throws(ModelError) -> BroadcastReceived {
-        var copy = self
         try FieldChecks.id(broadcast, "broadcast")
-        copy.video = try FieldChecks.video(video, "video").text
+        let key = try FieldChecks.video(video, "video").text
         try FieldChecks.text(title, "title")
         try FieldChecks.text(sharer, "sharer")
         try FieldChecks.text(origin, "origin")
@@ -36,6 +35,10 @@ extension BroadcastReceived: Observation {
         if hasChannel { try FieldChecks.id(channel, "channel") }
         try FieldChecks.time(createdAt, "createdAt")
         try FieldChecks.time(updatedAt, "updatedAt")
+        // Remotes usually report keys. Changing a copy would copy all fields.
+        if video == key { return self }
+        var copy = self
+        copy.video = key
         return copy
     }
 }

@@ -60,9 +60,18 @@ extension Observation {
     /// - Parameter observedAt: The time of the response, in milliseconds since 1970; nil if
     ///   unknown.
     public func fact(observedAt: Int64?) throws -> ObservedFact {
+        fact(payload: try payload(), observedAt: observedAt)
+    }
+
+    /// Returns the sighting as a fact observed at an unknown time.
+    public func fact(payload: [UInt8]) throws -> ObservedFact? {
+        fact(payload: payload, observedAt: nil)
+    }
+
+    fileprivate func fact(payload: [UInt8], observedAt: Int64?) -> ObservedFact {
         let sighted = observedAt.map { UInt64(max(0, $0) / Self.versionMilliseconds) }
         return ObservedFact(
-            entity: entity, content: try payload(), version: remoteVersion ?? sighted ?? 0,
+            entity: entity, content: payload, version: remoteVersion ?? sighted ?? 0,
             observedAt: observedAt)
     }
 }
@@ -74,7 +83,7 @@ extension ProposedEvent {
     ///   unknown.
     public init(sighting: some Observation, observedAt: Int64?) throws {
         try self.init(sighting)
-        fact = try sighting.fact(observedAt: observedAt)
+        fact = sighting.fact(payload: payload, observedAt: observedAt)
     }
 }
 

@@ -23,8 +23,8 @@ public struct VideoList: Projection {
 
     /// `videos`.
     public var name: String { "videos" }
-    /// 7.
-    public var version: Int { 7 }
+    /// 8.
+    public var version: Int { 8 }
     /// The winner rule.
     public var parameters: String { "winner=\(winner.rawValue)" }
     /// `video`.
@@ -132,6 +132,12 @@ public struct VideoList: Projection {
             return shown
         }
 
+        /// Whether the state differs from the initial state in the fields that most videos lack.
+        private var hasDetails: Bool {
+            removed > 0 || watched > 0 || isWatchedHere || toldByMessage > 0 || sharerImage != nil
+                || about != VideoAbout()
+        }
+
         /// Creates the state of a video that has not been shared.
         public init() {}
 
@@ -142,7 +148,6 @@ public struct VideoList: Projection {
             broadcasts = try bytes.uint64()
             posted = try bytes.uint64()
             observed = try bytes.uint64()
-            removed = try bytes.uint64()
             echoed = try bytes.uint64()
             liked = try bytes.uint64()
             newestAt = try bytes.optionalInt64()
@@ -151,15 +156,17 @@ public struct VideoList: Projection {
             }
             title = try bytes.optionalBytes()
             sharer = try bytes.optionalBytes()
+            ownLike = try bytes.optional { (reader) throws(ModelError) in
+                try OwnLike(reading: &reader)
+            }
+            likesToldAt = try bytes.optionalInt64()
+            guard try bytes.bool() else { return }
+            removed = try bytes.uint64()
             sharerImage = try bytes.optionalBytes()
             about = try VideoAbout(reading: &bytes)
             watched = try bytes.uint64()
             isWatchedHere = try bytes.bool()
             toldByMessage = try bytes.uint64()
-            ownLike = try bytes.optional { (reader) throws(ModelError) in
-                try OwnLike(reading: &reader)
-            }
-            likesToldAt = try bytes.optionalInt64()
         }
 
         /// Encodes the state.
@@ -167,7 +174,6 @@ public struct VideoList: Projection {
             bytes.add(broadcasts)
             bytes.add(posted)
             bytes.add(observed)
-            bytes.add(removed)
             bytes.add(echoed)
             bytes.add(liked)
             bytes.add(newestAt)
@@ -177,13 +183,17 @@ public struct VideoList: Projection {
             }
             bytes.add(title)
             bytes.add(sharer)
+            bytes.add(ownLike) { writer, like in like.encode(into: &writer) }
+            bytes.add(likesToldAt)
+            let hasDetails = hasDetails
+            bytes.add(hasDetails)
+            guard hasDetails else { return }
+            bytes.add(removed)
             bytes.add(sharerImage)
             about.encode(into: &bytes)
             bytes.add(watched)
             bytes.add(isWatchedHere)
             bytes.add(toldByMessage)
-            bytes.add(ownLike) { writer, like in like.encode(into: &writer) }
-            bytes.add(likesToldAt)
         }
     }
 

@@ -175,24 +175,23 @@ extension VideoQueries {
         _ row: Row, _ table: GroupTable, at now: UTCTime
     ) throws -> (GroupEntry, until: UTCTime?) {
         let key = tag("video", in: row, after: table.prefixCount)
-        let state =
+        let video =
             table.holdsState
             ? try StateReader.read(row.value) { (reader) throws(ModelError) in
                 try VideoList.State(reading: &reader)
             }
-            : try reader.state(of: projections.videos, key: key)
+            : try reader.state(of: projections.videos, key: key) ?? VideoList.State()
         let marked = try reader.state(of: projections.watchLater, key: key)
         let checked = try reader.state(of: projections.playability, key: key)
         let known = (checked ?? Playability.State()).resolved(at: now)
         var entry = GroupEntry(
-            key: String(key.name), title: state?.shownTitle?.utf8Text,
-            sharer: state?.sharer?.utf8Text, sharerImageUrl: state?.sharerImage?.utf8Text,
-            thumbnailUrl: state?.about.thumbnail?.utf8Text,
-            durationSeconds: state?.about.durationSeconds,
-            broadcasts: Int(clamping: state?.broadcasts ?? 0),
-            newestAt: state?.newestAt.map(UTCTime.init), listedAt: table.listedAt(row),
-            liked: state?.isLiked ?? false, watchLater: marked?.since != nil,
-            watched: state?.isWatched ?? false,
+            key: String(key.name), title: video.shownTitle?.utf8Text,
+            sharer: video.sharer?.utf8Text, sharerImageUrl: video.sharerImage?.utf8Text,
+            thumbnailUrl: video.about.thumbnail?.utf8Text,
+            durationSeconds: video.about.durationSeconds,
+            broadcasts: Int(clamping: video.broadcasts),
+            newestAt: video.newestAt.map(UTCTime.init), listedAt: table.listedAt(row),
+            liked: video.isLiked, watchLater: marked?.since != nil, watched: video.isWatched,
             playability: known.state)
         if table.isOfSubmissions, entry.broadcasts == 0,
             let submission = try submission(video: entry.key)
