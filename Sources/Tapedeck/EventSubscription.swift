@@ -124,7 +124,7 @@ extension TapedeckStore {
     /// Returns all subscriptions known to this store, ordered by name, whether or not they are
     /// open.
     ///
-    /// The cost is a read of a small file per subscription.
+    /// The cost is reading one small file per subscription.
     public func subscriptions() async throws(StoreError) -> [SubscriptionStatus] {
         let log = log
         return try await run { try log.subscriptionStatuses() }

@@ -122,7 +122,7 @@ struct JSONElement {
         return id
     }
 
-    /// Returns a member that is a Boolean, 0 or 1.
+    /// Returns a Boolean member; the numbers 0 and 1 count as false and true.
     func flag(_ name: String) throws(IngestRefusal) -> JSONField<Bool> {
         switch any(name) {
         case .absent: return .absent

@@ -191,8 +191,8 @@ final class NewStore {
 
     private func undo() {
         if hasPlacedMarker {
-            // A created store is marked for erasure, which the next process can finish; an adopted
-            // one keeps its log.
+            // If the log is new, the store is marked for erasure, which the next process can
+            // finish. If the log existed before, it is kept.
             if hasPlacedLog {
                 try? ReplacedFile.move(place.marker, to: place.erasing)
             } else {

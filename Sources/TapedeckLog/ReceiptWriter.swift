@@ -146,7 +146,8 @@ enum ReceiptReader {
         )
         let near = EventID(origin: origin, sequence: sequences.lowerBound)
         let cursor = try transaction.cursor(tables.receipts)
-        // A row with a damaged key is still between its neighbours; see `forEachPosition`.
+        // A row whose key is damaged keeps its place between its neighbours, so check the
+        // neighbours too; see `forEachPosition`.
         let before = try cursor.lastBelow(lower)
         try check(before, near: near)
         var entry = before == nil ? try cursor.first() : try cursor.next()

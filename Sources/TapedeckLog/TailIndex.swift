@@ -11,10 +11,10 @@ final class TailIndex: @unchecked Sendable {
     /// The index covers the positions in (base, covered].
     private var base: UInt64 = 0
     private var covered: UInt64 = 0
-    /// The index of the last entry of each term, plus one.
+    /// For each term, 1 + the index of its last entry.
     private var newest: [UInt64: UInt32] = [:]
-    /// The entries: the position minus the base, and the index of the previous entry of the same
-    /// term, plus one.
+    /// For each entry, its position minus the base, and 1 + the index of the previous entry of the
+    /// same term; 0 if there is no previous entry.
     private var entries: [(offset: UInt32, previous: UInt32)] = []
     private let lock = NSLock()
 

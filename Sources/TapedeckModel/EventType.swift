@@ -66,7 +66,7 @@ public struct Retention: RawRepresentable, Hashable, Sendable {
     public static let latest = Retention(rawValue: 1)
     /// The greatest event of each key and window replaces the other events.
     public static let max = Retention(rawValue: 2)
-    /// The sum over each key and window replaces the events of that key and window.
+    /// The events of each key and window are replaced by their sum.
     public static let sum = Retention(rawValue: 3)
 }
 

@@ -78,7 +78,7 @@ extension LiveQuery {
     public var order: LiveOrder { .concatenated }
     /// Empty.
     public var details: [RowRange] { [] }
-    /// The value of `others`, the former name of this property.
+    /// By default, the value of `others`, which is the former name of this property.
     public var dependencies: [any Projection] { others }
     /// Empty.
     public var others: [any Projection] { [] }

@@ -233,8 +233,8 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
 
     /// Reads the rows that move up from beyond the limit.
     ///
-    /// - Parameter hasLost: Whether rows have been removed, possibly including the last row beyond
-    ///   the limit.
+    /// - Parameter hasLost: Whether rows have been removed, in which case there may be no rows left
+    ///   beyond the limit.
     private func fill(hasLost: Bool, at now: Int64, _ views: Views) throws {
         guard hasMore, hasLost || entries.count < query.limit else { return }
         let wanted = query.limit - entries.count

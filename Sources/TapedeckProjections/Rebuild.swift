@@ -48,7 +48,7 @@ package final class Rebuild: @unchecked Sendable {
         package var projections: [ProjectionReport] = []
         package var frozen: [FrozenKey] = []
         package var checkpoint = ProjectionCheckpoint.start
-        /// The numbers of bytes of entries and of rows that went to files.
+        /// The number of bytes written to files, for entries and for rows.
         package var spilled = (entries: 0, rows: 0)
     }
 

@@ -3,8 +3,9 @@ internal import TapedeckModel
 
 /// A sequence of rows, each stored as key length (2 bytes), value length (4 bytes), key and value.
 ///
-/// A batch manages its own memory instead of using an array, so adding a row takes only three
-/// copies. One thread fills a batch and then passes it on; two threads never use it at once.
+/// A batch manages its own memory, which avoids the overhead of an array: adding a row copies at
+/// most three ranges of bytes. One thread fills a batch and then passes it on; two threads never
+/// use it at once.
 final class RowBatch: @unchecked Sendable {
     private var start: UnsafeMutableRawPointer
     private var capacity: Int

@@ -8,7 +8,7 @@ import Testing
 
 /// An on-demand projection costs nothing until its first use, and is kept up to date after that.
 @Suite(.offTasks) struct OnDemandTests {
-    /// The readers by the text of their newest note.
+    /// An index of the readers by the text of their newest note.
     private struct NoteIndex: Projection {
         typealias State = ReaderNotes.State
         let name = "note-index"

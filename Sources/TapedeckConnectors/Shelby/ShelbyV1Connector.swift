@@ -264,7 +264,8 @@ package struct ShelbyV1Connector: Connector {
         for (index, value) in list.enumerated() { reading.add(value, at: "$[\(index)]", of: feed) }
         var content = reading.content
         if feed == .following {
-            // An unreadable row may be any of the known rolls.
+            // An unreadable row may be any of the known rolls, so a list that contains one does not
+            // show which rolls were removed.
             if content.refused.isEmpty {
                 content.lists.append(ListPart(page.feed, reading.rows, .whole))
             }

@@ -18,7 +18,7 @@ enum ShelbyV1Feed: Hashable {
     /// least one request per pass.
     static let listsMax = 50
 
-    /// Creates the feed with a name; nil if there is none.
+    /// Creates the feed with the given name; nil if no feed has this name.
     init?(_ name: String) {
         switch name {
         case ShelbyV1Feed.stream.name: self = .stream

@@ -334,8 +334,10 @@ extension RemoteSession {
         "\(intent.event.id) \(delivery.target)"
     }
 
-    /// Returns the name of a delivery, which changes when this device takes the intent over again,
-    /// because earlier probes then prove nothing.
+    /// Returns the name under which probes of a delivery are remembered.
+    ///
+    /// The name is different each time this device takes over the intent, because probes made
+    /// before the takeover prove nothing after it.
     private static func name(of answer: Custody.Answer, _ delivery: String) -> String {
         if case .taken(let since) = answer { "\(delivery) \(since ?? 0)" } else { delivery }
     }

@@ -14,7 +14,7 @@ extension AccountObserved: Observation {
     /// Always nil, because no system assigns versions to its accounts.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond, because the time of a sighting serves as its version.
+    /// 1, because a sighting's time in milliseconds serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the names, the text fields and the URL, and removes unknown fields.

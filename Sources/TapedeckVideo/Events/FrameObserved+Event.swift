@@ -13,7 +13,7 @@ extension FrameObserved: Observation {
     /// Always nil, because the remote does not version its frames.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond, because the time of a sighting serves as its version.
+    /// 1, because a sighting's time in milliseconds serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, the title and the times.

@@ -48,7 +48,7 @@ extension SubmissionObserved: Observation {
     /// views.
     public var remoteVersion: UInt64? { nil }
 
-    /// One millisecond, because the time of a sighting serves as its version.
+    /// 1, because a sighting's time in milliseconds serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the video, the text fields, the URLs and the time.

@@ -10,8 +10,8 @@ public struct ScheduleNow: Codable, Hashable, Sendable {
 }
 
 extension QueryLimits {
-    /// The default length, in seconds, of the window before the end of an episode in which the
-    /// episode counts as ending soon: 15 minutes.
+    /// By default, an episode counts as ending soon if it ends within this number of seconds: 15
+    /// minutes.
     public static let endingSoonSeconds = 900.0
     /// The maximum length of a listed episode, in hours; longer episodes are left out.
     static let episodeHoursMax: Int64 = 48

@@ -7,7 +7,7 @@ import Testing
 ///
 /// Under `FoldLaw.canonical`, a late event triggers a refold of its key. Under `.any`, events are
 /// folded as they arrive. If a fold requests a refold, the key is refolded in canonical order,
-/// during which no fold may request another one.
+/// and no fold may request another refold while that happens.
 final class FoldedProjection<P: Projection>: FoldedViews {
     private struct Key {
         var state = P.State()

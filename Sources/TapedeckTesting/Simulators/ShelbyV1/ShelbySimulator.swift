@@ -19,7 +19,7 @@ public struct ShelbySimulator: RemoteSimulator {
         v1 = ShelbyV1Simulator(seed: seed, at: now, entries: count, adversary: adversary)
     }
 
-    /// The requests to either system that its API description does not cover.
+    /// The requests that the API description of the addressed system does not cover.
     public var violations: [SimulatorViolation] {
         (v2.violations + v1.violations).sorted { $0.atMilliseconds < $1.atMilliseconds }
     }
