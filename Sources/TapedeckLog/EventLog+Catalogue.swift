@@ -126,7 +126,7 @@ extension EventLog {
         }
     }
 
-    /// Removes all assignments to these files.
+    /// Removes the assignments of all projections to the given files.
     package func removeViews(ofFiles numbers: Set<UInt64>) throws(LogError) {
         try LogError.wrapping {
             try environment.write { transaction in

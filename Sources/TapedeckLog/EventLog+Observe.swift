@@ -6,7 +6,7 @@ extension EventLog {
     package struct RecordedEvents: Hashable, Sendable {
         /// Whether each event was recorded; a sighting that is not new is skipped.
         package var isNew: [Bool] = []
-        /// The end of the log before and after.
+        /// The end of the log before and after the events were recorded.
         package var before = LogPosition.start
         package var after = LogPosition.start
 

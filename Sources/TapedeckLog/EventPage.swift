@@ -4,7 +4,8 @@ package import TapedeckModel
 /// A page of events that match a filter, in log order.
 package struct EventPage: Sendable {
     package var events: [EventEnvelope] = []
-    /// The position up to which all matching events after the requested position are in `events`.
+    /// The last position searched: `events` contains every matching event after the requested
+    /// position, up to this one.
     package var reached: LogPosition
 }
 

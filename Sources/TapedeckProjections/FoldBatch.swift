@@ -9,7 +9,8 @@ internal import TapedeckLog
 final class FoldBatch: @unchecked Sendable {
     /// The maximum number of events in a batch.
     static let eventsMax: UInt64 = 16_384
-    /// The number of bytes at which a batch ends; the batch can exceed it by the last records read.
+    /// The number of bytes at which a batch ends; the batch can be larger, because the count
+    /// is checked only once every `eventsPerLook` records.
     static let bytesMax = 8 << 20
     /// The maximum number of changed stamps in a batch.
     static let overridesMax = 2_048

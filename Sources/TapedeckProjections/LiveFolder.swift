@@ -27,7 +27,7 @@ final class LiveFolder {
     @exclusivity(unchecked) private var output = KeyOutput()
     @exclusivity(unchecked) private(set) var changes: LiveChanges
 
-    /// - Parameter views: A transaction that outlives the folder.
+    /// - Parameter views: A transaction, which must stay open as long as this object is used.
     init(
         _ log: EventLog, _ file: ViewsFile, _ routing: Routing, _ batch: FoldBatch,
         _ views: TransactionAlias

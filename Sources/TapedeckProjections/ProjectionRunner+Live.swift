@@ -17,24 +17,24 @@ extension ProjectionRunner {
         live(arrangement, interval: interval, remotes: nil)
     }
 
-    /// - Parameter remotes: Provides the reasons why the store is waiting for the remotes whose
-    ///   observations the list shows.
+    /// - Parameter remotes: Provides the current waits for the remotes whose observations the list
+    ///   shows.
     package func live<Query: LiveQuery>(
         _ query: Query, interval: Duration, remotes: (any LiveRemotes)?
     ) -> LiveUpdates<Query.Entry> {
         LiveUpdates(runner: self, interval: interval) { LiveLoop(self, query, remotes) }
     }
 
-    /// - Parameter remotes: Provides the reasons why the store is waiting for the remotes whose
-    ///   observations the list shows.
+    /// - Parameter remotes: Provides the current waits for the remotes whose observations the list
+    ///   shows.
     package func live<Arrangement: LiveArrangement>(
         _ arrangement: Arrangement, interval: Duration, remotes: (any LiveRemotes)?
     ) -> LiveUpdates<Arrangement.Entry> {
         LiveUpdates(runner: self, interval: interval) { LiveLoop(self, arrangement, remotes) }
     }
 
-    /// - Parameter remotes: Provides the reasons why the store is waiting for the remotes whose
-    ///   observations the list shows.
+    /// - Parameter remotes: Provides the current waits for the remotes whose observations the list
+    ///   shows.
     package func live<Ranking: LiveRanking>(
         _ ranking: Ranking, interval: Duration, remotes: (any LiveRemotes)?
     ) -> LiveUpdates<Ranking.Entry> {

@@ -48,7 +48,7 @@ package final class Rebuild: @unchecked Sendable {
         package var projections: [ProjectionReport] = []
         package var frozen: [FrozenKey] = []
         package var checkpoint = ProjectionCheckpoint.start
-        /// The number of bytes written to files, for entries and for rows.
+        /// The number of bytes of entries, and of rows, that were spilled to files.
         package var spilled = (entries: 0, rows: 0)
     }
 

@@ -68,7 +68,8 @@ package final class ViewsFile: Sendable {
         noteUse()
     }
 
-    /// Sets the time of the lock file, which `ProjectionRunner.viewsFiles` reports as the last use.
+    /// Sets the timestamps of the lock file to the current time, which
+    /// `ProjectionRunner.viewsFiles` then reports as the time of the last use.
     private func noteUse() { utimes(environment.path + "-lock", nil) }
 
     private static func openTables(

@@ -53,7 +53,7 @@ import Testing
                 "append", "BroadcastReceived",
                 #"{"broadcast":"\#(broadcast)","video":"\#(video)"}"#)
         }
-        // The 2012 app asked YouTube first.
+        // The 2012 app counted a video only after YouTube had reported it as playable.
         #expect(try news("--rule", "2012") == "news\tnone")
         for video in ["youtube:a", "youtube:b"] {
             try storectl.succeed(

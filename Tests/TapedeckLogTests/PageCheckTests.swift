@@ -6,7 +6,8 @@ import TestSupport
 import Testing
 
 @Suite(.offTasks) struct PageCheckTests {
-    /// Commits between the reads of two pages yield pairs that were never in the file together.
+    /// If a commit falls between the reads of two pages, the two values read may never have been in
+    /// the file at the same time.
     @Test func changingPagesAreReadUntilTheySettle() throws {
         func found(_ readings: [[UInt64]], _ most: Int = 100) throws -> [UInt64] {
             var rest = readings

@@ -327,7 +327,8 @@ import Testing
         return nil
     }
 
-    /// Returns all matching things, sorted by rank, found by scanning every state and item.
+    /// Returns everything that the search should find, sorted by rank; scans every state and item
+    /// instead of using the index.
     private func scanned(
         _ text: String, _ reader: FoldedReader, _ keys: Set<Tag>
     ) throws -> [String] {

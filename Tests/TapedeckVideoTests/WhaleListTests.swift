@@ -93,7 +93,7 @@ import Testing
         #expect(answers.first?.id == script.events[1].id.description)
         #expect(answers.first?.durationSeconds == 12)
         #expect(try queries(script.events).questions().questions.map(\.state) == [.answering])
-        // Pages of one entry continue from the waiting answers to the published ones.
+        // With one entry per page, the published answers follow on the page after the waiting ones.
         let first = try queries(script.events).answers(limit: 1)
         let second = try queries(script.events).answers(limit: 1, cursor: first.next)
         #expect((first.answers + second.answers).map(\.id) == answers.map(\.id))

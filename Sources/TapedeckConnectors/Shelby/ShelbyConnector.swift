@@ -151,7 +151,8 @@ package struct ShelbyConnector: Connector {
         let missing = known.filter { !list.entries.contains($0.broadcast) }
         var gone = missing
         if !list.isComplete, !list.entries.isEmpty {
-            // The list may have been truncated after its oldest entry; a time of 0 means unknown.
+            // The server may have truncated the list, so only broadcasts newer than the oldest
+            // listed one are known to be gone. A time of 0 means unknown.
             let shown = known.filter { list.entries.contains($0.broadcast) }.map(\.time)
             let oldest = shown.contains(0) ? nil : shown.min()
             gone = missing.filter { known in oldest.map { known.time > $0 } ?? false }

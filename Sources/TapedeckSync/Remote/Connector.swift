@@ -396,7 +396,7 @@ package struct Intent: Hashable, Sendable {
     package var event: EventEnvelope
     /// The key that the intent belongs to.
     package var key: Tag
-    /// Whether the intent follows from a rule instead of being an event.
+    /// Whether a rule derived the intent from `event`; otherwise, `event` itself is the intent.
     package var isDerived: Bool
 
     package init(_ event: EventEnvelope, key: Tag, isDerived: Bool = false) {

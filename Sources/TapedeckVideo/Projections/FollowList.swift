@@ -139,7 +139,7 @@ public struct FollowList: Projection {
         key.state.change(by: changed.isOn ? 1 : -1)
     }
 
-    /// Adds a row for a key with existing edges.
+    /// Adds the row of the key, unless the key has no existing edges.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         guard state.count > 0 else { return }
         var value = StateWriter()

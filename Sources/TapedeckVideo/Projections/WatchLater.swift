@@ -46,8 +46,9 @@ public enum WatchLaterRule: String, Sendable {
 /// Table 2 contains the list in timeline order, latest share first, by the latest creation time of
 /// a broadcast. Table 1 contains the videos whose mark a remote still has to remove: the remote
 /// shows the mark on a broadcast, but here the mark was cleared by a viewing, or by a toggle-off
-/// that was delivered before the toggle that set the mark. While the video is on the list because
-/// of a later mark, the remote keeps its mark. `WatchLaterUnset` reads the rows of table 1.
+/// that was delivered before the toggle that set the mark. If a later mark keeps the video on the
+/// list, table 1 does not contain the video, so the remote's mark is not removed. `WatchLaterUnset`
+/// reads the rows of table 1.
 ///
 /// In two cases, removed marks may have to be restored, so a fold requests a refold: if the latest
 /// clear is the crossing of a viewing that turns out to have crossed earlier, or if a sighting

@@ -13,7 +13,7 @@ final class SearchSource {
     /// The weights of the fields that are searched.
     let weights: Set<UInt8>
     private let read: (_ table: Int, _ lower: [UInt8], _ upper: [UInt8], Int) throws -> [Row]
-    /// Returns the things in a state or an item.
+    /// Returns the searchable things in a key's state or, if an item is given, in that item.
     private let things: (_ key: Tag, _ item: [UInt8]?) throws -> [SearchThing]
     /// A cache of the terms that begin with a word.
     private var longer: [[UInt8]: [[UInt8]]] = [:]
@@ -61,7 +61,8 @@ final class SearchSource {
     ) throws -> [SearchStream] {
         if word.isUnspaced {
             let pairs = SearchText.pairs(of: word.bytes[...]).map { Array(word.bytes[$0]) }
-            // The last term is a single letter, which is needed only if there is no pair.
+            // The last element is the last letter alone, which is needed only if the word has no
+            // other letters.
             if pairs.count > 1 { return pairs.dropLast().map { stream([(terms, $0)], weights) } }
         }
         let term = Array(SearchText.term(word.bytes[...]))

@@ -22,7 +22,7 @@ public struct SharedVideos: Projection {
     public var parameters: String { list.parameters }
     /// `video`.
     public var tagKind: String { list.tagKind }
-    /// The events of the list of shared videos, then those of the remotes' lists.
+    /// The event types of the list of shared videos, followed by those of the remotes' lists.
     public var eventTypes: [EventType] { list.eventTypes + entries.eventTypes }
     /// The law of the list, which also applies here because the titles depend only on the
     /// broadcasts.

@@ -30,7 +30,7 @@ struct PoisonedNotes: Projection {
     }
 }
 
-/// Refuses the same notes under the law `.any`, after setting items.
+/// A fold under the law `.any` that refuses the same notes, but only after it has set an item.
 struct PoisonedItems: Projection {
     let name = "poisoned-items"
     let version = 1

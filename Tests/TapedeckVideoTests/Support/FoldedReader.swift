@@ -64,7 +64,7 @@ struct FoldedReader: ViewReader {
     }
 }
 
-/// Returns queries over the projections of events.
+/// Returns queries that read the projections folded from the given events.
 func queries(
     _ events: [RecordedEvent], _ projections: VideoProjections = .standard
 ) throws -> VideoQueries<FoldedReader> {
