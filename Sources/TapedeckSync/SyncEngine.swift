@@ -34,7 +34,7 @@ public struct SyncProgress: Hashable, Sendable {
     }
 }
 
-/// Runs one `SyncSession`: performs its I/O, waits when it has to wait, and reports changes to the
+/// Runs one `SyncSession`: performs its I/O and its waits, and reports changes to the
 /// log and the server to it.
 ///
 /// Accesses the log only on its own queue, never on the threads of tasks. An engine can run only
