@@ -86,7 +86,8 @@ class Shelby(Cases, Comparisons):
         self.case_videos, keys = keys[:CASE_VIDEOS], keys[CASE_VIDEOS:]
         # Videos with intervals have no viewings, so that no report covers the same part of the video.
         self.interval_videos, keys = keys[:INTERVAL_VIDEOS], keys[INTERVAL_VIDEOS:]
-        self.videos = self.random.sample(keys, VIDEOS - INTERVAL_VIDEOS)
+        self.random.shuffle(keys)
+        self.videos = keys[:VIDEOS - INTERVAL_VIDEOS]
         with open(self.stage.place / "watch", "wb") as output:
             self.watch = self.stage.begin(
                 ["watch", "list", "timeline", "--limit", "500", "--store", "tablet", "--json"], stdout=output)
