@@ -219,16 +219,25 @@ class Comparisons:
                               sorted({row["key"] for row in roll}))
 
     def facts(self, until=None):
-        """The broadcasts that the remote reported, folded from the log: id -> (key, time)."""
-        found = {}
+        """The broadcasts that the remote reported, folded from the log: id -> (key, time).
+
+        The newest observation decides, and the observations of another device may arrive late."""
+        sightings = {}
         for event in self.phone.log("--type", "BroadcastReceived"):
             if until is None or event["position"] <= until:
-                payload = event["payload"]
-                if payload.get("removed"):
-                    found.pop(payload["broadcast"], None)
-                elif "createdAt" in payload:
-                    found[payload["broadcast"]] = (payload["video"], seconds_of(payload["createdAt"]))
+                sightings.setdefault(event["payload"]["broadcast"], []).append(event)
+        found = {}
+        for broadcast, events in sightings.items():
+            if any(event["payload"].get("removed") for event in events):
+                events.sort(key=self.version)
+            payload = events[-1]["payload"]
+            if not payload.get("removed") and "createdAt" in payload:
+                found[broadcast] = (payload["video"], seconds_of(payload["createdAt"]))
         return found
+
+    def version(self, event):
+        fact = self.phone.run("show", str(event["position"])).document["fact"]
+        return fact["version"], fact["observedAt"] or ""
 
     def compare_newest(self, order):
         """SH4: a limit keeps the newest broadcasts of the list, and deletes nothing."""
