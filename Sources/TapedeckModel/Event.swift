@@ -92,14 +92,18 @@ public struct ProposedEvent: Sendable {
     /// Creates an event from a typed event; rethrows errors from its `tags`, `fact` and
     /// `payload()`.
     public init(_ event: some Event, atMilliseconds: UInt64? = nil) throws {
-        func proposal<E: Event>(_ event: E) throws -> ProposedEvent {
-            let payload = try event.payload()
-            return ProposedEvent(
-                type: E.eventType, schemaVersion: E.schemaVersion, tags: try event.tags,
-                fact: try event.fact(payload: payload), atMilliseconds: atMilliseconds,
-                retention: E.retention, payload: payload)
-        }
-        self = try proposal(event)
+        try self.init(event, atMilliseconds: atMilliseconds) { try event.fact(payload: $0) }
+    }
+
+    /// Creates an event from a typed event, with the fact that `fact` returns for the payload.
+    package init<E: Event>(
+        _ event: E, atMilliseconds: UInt64? = nil, fact: ([UInt8]) throws -> ObservedFact?
+    ) throws {
+        let payload = try event.payload()
+        self.init(
+            type: E.eventType, schemaVersion: E.schemaVersion, tags: try event.tags,
+            fact: try fact(payload), atMilliseconds: atMilliseconds, retention: E.retention,
+            payload: payload)
     }
 }
 

@@ -82,8 +82,7 @@ extension ProposedEvent {
     /// - Parameter observedAt: The time of the response, in milliseconds since 1970; nil if
     ///   unknown.
     public init(sighting: some Observation, observedAt: Int64?) throws {
-        try self.init(sighting)
-        fact = sighting.fact(payload: payload, observedAt: observedAt)
+        try self.init(sighting) { sighting.fact(payload: $0, observedAt: observedAt) }
     }
 }
 

@@ -55,10 +55,7 @@ public struct KnownLists: Projection {
     }
 }
 
-extension ListObserved: Sighting {
-    /// Always empty: remotes do not report that a list has lost a field.
-    var cleared: [String] { [] }
-
+extension ListObserved: PartialSighting {
     static let sightingFields: [SightingField<ListObserved>] = [
         SightingField(\.list),
         SightingField(\.hasTitle, \.title),
