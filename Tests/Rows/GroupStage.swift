@@ -52,6 +52,15 @@ struct GroupStage {
         return try await store.append([said]).firstID
     }
 
+    /// Records that the remote no longer has a broadcast.
+    func remove(_ broadcast: String, _ video: String) async throws {
+        var said = BroadcastReceived()
+        (said.broadcast, said.video, said.removed) = (broadcast, "youtube:\(video)", true)
+        try await store.log.append([
+            try ProposedEvent(sighting: said, observedAt: now.milliseconds)
+        ])
+    }
+
     func page(
         _ group: String, from index: Int = 0, newest: Int? = nil, playable: Bool = false,
         limit: Int = 50, cursor: String? = nil

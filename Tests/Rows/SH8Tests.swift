@@ -20,6 +20,16 @@ struct SH8Tests {
         #expect(try await stage.ids("watch-later") == ["a", "b"])
     }
 
+    @Test func removedBroadcastNoLongerAffectsThePositionOfItsVideo() async throws {
+        try await stage.share("b1", "a", at: 1, liked: true, watchLater: true)
+        try await stage.share("b2", "b", at: 2, liked: true, watchLater: true)
+        try await stage.share("b3", "a", at: 3)
+        let groups = ["timeline", "favourites", "watch-later"]
+        for group in groups { #expect(try await stage.ids(group) == ["a", "b"], "\(group)") }
+        try await stage.remove("b3", "a")
+        for group in groups { #expect(try await stage.ids(group) == ["b", "a"], "\(group)") }
+    }
+
     @Test func playableOnlyShowsVideosKnownToBePlayable() async throws {
         for (number, video) in ["a", "b", "c"].enumerated() {
             try await stage.share("b\(number)", video, at: Int64(number), liked: true)

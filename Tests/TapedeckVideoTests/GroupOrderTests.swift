@@ -45,6 +45,7 @@ import Testing
             }
             if number(3) > 0 { said.liked = number(2) == 0 }
             if number(3) > 0 { said.watchLater = number(2) == 0 }
+            if number(4) == 0 { said.removed = true }
             try script.sight(said, at: seen, origin: origin)
         case 3:
             var share = VideoShared()
@@ -73,6 +74,25 @@ import Testing
         for seed in 0..<Soak.count(10, soak: 80) {
             let events = try Self.history(9, seed: runSeed &+ UInt64(seed) &* 1_000)
             try checkOrderDoesNotMatter(Self.projections[index], events, rounds: 5)
+        }
+    }
+
+    /// A broadcast that the remote has removed no longer affects the position of its video.
+    @Test func listsOfSharedVideosHaveTheOrderOfTheTimeline() throws {
+        for seed in 0..<Soak.count(40, soak: 400) {
+            let events = try Self.history(60, seed: runSeed &+ UInt64(seed) &* 1_000)
+            let views = try queries(events)
+            func keys(_ group: VideoGroup) throws -> [String] {
+                try views.videos(in: group, at: UTCTime(milliseconds: Script.time(0))).videos
+                    .map(\.key)
+            }
+            let timeline = try keys(.timeline)
+            for group in [VideoGroup.favourites, .watchLater] {
+                let listed = try keys(group)
+                #expect(
+                    listed.filter(timeline.contains) == timeline.filter(listed.contains),
+                    "\(group.name): TAPEDECK_SEED=\(runSeed), round \(seed)")
+            }
         }
     }
 }

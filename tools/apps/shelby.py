@@ -216,13 +216,23 @@ class Shelby(Cases, Comparisons):
             words += ["--recipient", recipient]
         for destination in destinations:
             words += ["--to", destination]
-        self.shared(device.do(*words, records=["VideoShared"] * len(destinations)), video, destinations, text, recipient)
+        ids = device.do(*words, records=["VideoShared"] * len(destinations), codes=(0, 4))
+        if ids is not None:
+            self.shared(ids, video, destinations, text, recipient)
+        elif video not in self.removed(device):
+            raise Failure(f"{device.name}: {video} was not found, but the remote has removed none of its broadcasts")
 
     def shared(self, ids, video, destinations, text, recipient):
         """Notes a share, which is one intent for each destination, in the order of their names."""
         self.expected.shares.append((time.time(), video, destinations, text, recipient))
         for event, destination in zip(ids, sorted(destinations)):
             self.intend([event], "VideoShared", video, text=text, destination=destination)
+
+    @staticmethod
+    def removed(device):
+        """The videos of broadcasts that the remote has removed."""
+        return {event["payload"]["video"] for event in device.log("--type", "BroadcastReceived")
+                if event["payload"].get("removed")}
 
     def visit(self, device, video):
         self.intend(device.do("visit", records=["VisitStarted"]), "VisitStarted", None)
@@ -289,8 +299,7 @@ class Shelby(Cases, Comparisons):
         self.broadcasts = self.remote.broadcasts()
         self.ledger = Ledger(self.simulator, self.remote.account)
         # The marks of a removed broadcast end with it, so nothing is expected of such a video.
-        self.removed = {event["payload"]["video"] for event in self.phone.log("--type", "BroadcastReceived")
-                        if event["payload"].get("removed")}
+        self.gone = self.removed(self.phone)
         rows = self.phone.pages("items", "outbox")
         self.undelivered = {row["event"]: row["delivery"] for row in rows}
 

@@ -66,7 +66,7 @@ class Comparisons:
     def is_settled(self, types, video):
         """Whether the outbox has no intent of these types for a video, and the remote removed none of its broadcasts."""
         waiting = [self.expected.intents.get(event, {}) for event in self.undelivered]
-        return video not in self.removed and not any(
+        return video not in self.gone and not any(
             intent.get("type") in types and intent["video"] == video for intent in waiting)
 
     def compare_likes(self):
@@ -210,7 +210,7 @@ class Comparisons:
             if self.is_settled(LIKES, video):
                 self.report.equal("SH7", f"{video} is in likes", liked, video in likes)
                 self.report.equal("SH8", f"{video} is in favourites", liked, video in favourites)
-            if video not in self.removed:
+            if video not in self.gone:
                 marked = self.expected.watch_later(video, video in self.marked)
                 self.report.equal("SH7", f"{video} is in watch-later", [marked] * 2, [video in marks, video in listed])
         if self.api == "v1":

@@ -10,6 +10,7 @@ enum Marks {
     static let told: [UInt8] = [UInt8(ascii: "t")]
     static let ownTold: [UInt8] = [UInt8(ascii: "x")]
     static let broadcast: [UInt8] = [UInt8(ascii: "b")]
+    static let shared: [UInt8] = [UInt8(ascii: "s")]
     static let viewing: [UInt8] = [UInt8(ascii: "v")]
 
     static func name(_ order: FoldOrder) -> RowKey { RowKey(toggle + order.item) }
@@ -22,12 +23,16 @@ enum Marks {
         BroadcastItems.name(told, BroadcastPlace(time: time, id: id))
     }
 
-    /// Returns the current run of a broadcast's sightings; nil if no sighting reports a mark.
+    static func sharedName(time: Int64, id: [UInt8]) -> RowKey {
+        BroadcastItems.name(shared, BroadcastPlace(time: time, id: id))
+    }
+
+    /// Returns the current run of a broadcast's sightings; nil if the broadcast is unknown.
     static func run(
         of broadcast: [UInt8], _ key: borrowing KeyedState<WatchLater.State>
     ) throws(ModelError) -> ObservedRun? {
         guard let bytes = key.item(RowKey(self.broadcast + broadcast)) else { return nil }
-        return try ObservedRun(decoding: bytes)
+        return try ObservedBroadcast(decoding: bytes).run
     }
 
     /// Updates the items of a broadcast if its run now begins at a different time, or if a toggle
@@ -52,6 +57,21 @@ enum Marks {
             BroadcastItems.place(name: $0.name)?.time
         }
         refresh(&key)
+    }
+
+    /// Updates the latest share if a broadcast's share is now at a different time.
+    ///
+    /// A time is nil if the remote does not have the broadcast, or if the time is unknown.
+    static func reshare(
+        _ id: [UInt8], from old: Int64?, to new: Int64?,
+        _ key: inout KeyedState<WatchLater.State>
+    ) {
+        guard old != new else { return }
+        if let old { key.removeItem(sharedName(time: old, id: id)) }
+        if let new { key.setItem(sharedName(time: new, id: id), []) }
+        key.state.sharedAt = key.lastItem(prefix: RowKey(shared)).flatMap {
+            BroadcastItems.place(name: $0.name)?.time
+        }
     }
 
     /// Returns the order of an observed mark relative to activity.
@@ -124,71 +144,6 @@ enum Marks {
         _ key: borrowing KeyedState<WatchLater.State>
     ) -> BroadcastPlace? {
         key.firstItem(prefix: RowKey(observed)).flatMap { BroadcastItems.place(name: $0.name) }
-    }
-}
-
-/// The current run of sightings that show a broadcast as marked.
-///
-/// In the order of the sightings, `fall` is the last sighting without a mark, `begin` is the first
-/// sighting with a mark after `fall`, and `end` is the last sighting with a mark. The order of
-/// arrival does not affect these three values, unless a sighting without a mark arrives late and
-/// belongs between `begin` and `end`; the run must then be recomputed.
-struct ObservedRun: Equatable {
-    private(set) var fall: FoldOrder?
-    private(set) var begin: Beginning?
-    private(set) var end: FoldOrder?
-
-    /// The order of the first sighting in a run, and the sighting's version in Unix milliseconds.
-    struct Beginning: Equatable {
-        var order: FoldOrder
-        var time: Int64
-    }
-
-    init() {}
-
-    /// Adds a sighting; returns false if the run must be recomputed.
-    mutating func add(_ isMarked: Bool, at order: FoldOrder, time: Int64) -> Bool {
-        if let fall, order <= fall { return true }
-        guard isMarked else {
-            if let end, let begin, order < end {
-                if begin.order < order { return false }
-                fall = order
-                return true
-            }
-            (fall, begin, end) = (order, nil, nil)
-            return true
-        }
-        if begin.map({ order < $0.order }) ?? true {
-            begin = Beginning(order: order, time: time)
-        }
-        end = max(order, end ?? order)
-        return true
-    }
-
-    init(decoding bytes: [UInt8]) throws(ModelError) {
-        (fall, begin, end) = try StateReader.read(bytes) { (reader) throws(ModelError) in
-            let fall = try reader.optional { (reader) throws(ModelError) in
-                try reader.foldOrder()
-            }
-            let begin = try reader.optional { (reader) throws(ModelError) in
-                Beginning(order: try reader.foldOrder(), time: try reader.int64())
-            }
-            let end = try reader.optional { (reader) throws(ModelError) in
-                try reader.foldOrder()
-            }
-            return (fall, begin, end)
-        }
-    }
-
-    var encoded: [UInt8] {
-        var writer = StateWriter()
-        writer.add(fall) { $0.add($1) }
-        writer.add(begin) { writer, begin in
-            writer.add(begin.order)
-            writer.add(begin.time)
-        }
-        writer.add(end) { $0.add($1) }
-        return writer.bytes
     }
 }
 

@@ -32,7 +32,8 @@ public enum WatchLaterRule: String, Sendable {
 /// | `p` time id | empty: a run that began after the latest clear |
 /// | `t` time id | empty: a current run that was not started by a toggle from this store |
 /// | `x` id | empty: a current run that was started by a toggle from this store |
-/// | `b` id | the `ObservedRun` of a broadcast |
+/// | `b` id | the `ObservedBroadcast` |
+/// | `s` time id | empty: a broadcast that the remote has, by the time of its share |
 /// | `v` viewing | the order of the viewing's first crossing |
 /// | `k` event id | `DeliveredMark`s: the broadcasts that carry a toggle's mark on a remote |
 /// | `d` id | the versions at which toggles were confirmed on the broadcast |
@@ -44,7 +45,7 @@ public enum WatchLaterRule: String, Sendable {
 /// confirm the toggle.
 ///
 /// Table 2 contains the list in timeline order, latest share first, by the latest creation time of
-/// a broadcast. Table 1 contains the videos whose mark a remote still has to remove: the remote
+/// a broadcast that the remote has. Table 1 contains the videos whose mark a remote still has to remove: the remote
 /// shows the mark on a broadcast, but here the mark was cleared by a viewing, or by a toggle-off
 /// that was delivered before the toggle that set the mark. If a later mark keeps the video on the
 /// list, table 1 does not contain the video, so the remote's mark is not removed. `WatchLaterUnset`
@@ -87,8 +88,8 @@ public struct WatchLater: Projection {
 
     /// `watch-later`.
     public var name: String { "watch-later" }
-    /// 7, or 8 for the 2012 rule.
-    public var version: Int { rule == .rule2012 ? 8 : 7 }
+    /// 9, or 10 for the 2012 rule.
+    public var version: Int { rule == .rule2012 ? 10 : 9 }
     /// The rule.
     public var parameters: String { "rule=\(rule.rawValue)" }
     /// `video`.
@@ -138,7 +139,7 @@ public struct WatchLater: Projection {
         var earliestTold: Int64?
         /// Whether a remote shows a mark that this store delivered.
         var isOwnTold = false
-        /// The time of the latest share, in Unix milliseconds; nil if unknown.
+        /// The time of the latest share that the remote has, in Unix milliseconds; nil if unknown.
         var sharedAt: Int64?
 
         /// Creates the state of a video that is not on the list.
@@ -279,30 +280,31 @@ public struct WatchLater: Projection {
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws {
         let wire = try BroadcastWire(event.payload)
-        if let time = wire.createdAt {
-            key.state.sharedAt = max(time, key.state.sharedAt ?? time)
-        }
-        // A broadcast that the remote no longer has is not marked there.
-        guard let isMarked = wire.isRemoved ? false : wire.watchLater else { return }
-        let time = event.fact.map { Int64(clamping: $0.version) } ?? wire.createdAt ?? 0
         let name = RowKey(event.payload.bytes(wire.broadcast, after: Marks.broadcast))
         let before = try key.item(name).map { bytes throws(ModelError) in
-            try ObservedRun(decoding: bytes)
+            try ObservedBroadcast(decoding: bytes)
         }
-        var run = before ?? ObservedRun()
-        guard run.add(isMarked, at: event.order, time: time) else {
-            key.requestRefold()
-            return
+        var broadcast = before ?? ObservedBroadcast(wire, order: event.order)
+        broadcast.add(wire, order: event.order)
+        // A broadcast that the remote no longer has is not marked there.
+        if let isMarked = wire.isRemoved ? false : wire.watchLater {
+            let time = event.fact.map { Int64(clamping: $0.version) } ?? wire.createdAt ?? 0
+            guard broadcast.run.add(isMarked, at: event.order, time: time) else {
+                key.requestRefold()
+                return
+            }
         }
-        guard run != before else { return }
-        key.setItem(name, run.encoded)
-        if run.fall != before?.fall {
+        guard broadcast != before else { return }
+        key.setItem(name, broadcast.encoded)
+        let id = event.payload.bytes(wire.broadcast)
+        Marks.reshare(id, from: before?.sharedAt, to: broadcast.sharedAt, &key)
+        let (run, old) = (broadcast.run, before?.run)
+        if run.fall != old?.fall {
             try Marks.takeBack(&key)
             Marks.refresh(&key)
         }
-        guard run.begin?.time != before?.begin?.time else { return }
-        let id = event.payload.bytes(wire.broadcast)
-        try Marks.retell(id, from: before?.begin?.time, to: run.begin?.time, &key)
+        guard run.begin?.time != old?.begin?.time else { return }
+        try Marks.retell(id, from: old?.begin?.time, to: run.begin?.time, &key)
     }
 
     // MARK: - Confirmations

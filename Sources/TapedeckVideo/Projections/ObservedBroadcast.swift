@@ -1,0 +1,122 @@
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// The facts about a broadcast that affect its video's marks and position on the watch-later list.
+///
+/// The newest sighting decides whether the remote has the broadcast, and the newest sighting with a
+/// creation time decides the time of the share, so the order of arrival does not matter.
+struct ObservedBroadcast: Equatable {
+    var run = ObservedRun()
+    /// The order of the newest sighting.
+    private var newest: FoldOrder
+    private var isRemoved: Bool
+    private var share: Share?
+
+    /// The time of a share in Unix milliseconds, and the order of the sighting that reports it.
+    private struct Share: Equatable {
+        var order: FoldOrder
+        var time: Int64
+    }
+
+    /// Creates a broadcast that has been seen once.
+    init(_ wire: BroadcastWire, order: FoldOrder) {
+        newest = order
+        isRemoved = wire.isRemoved
+        share = wire.createdAt.map { Share(order: order, time: $0) }
+    }
+
+    /// The time of the share in Unix milliseconds; nil if the remote does not have the broadcast,
+    /// or if the time is unknown.
+    var sharedAt: Int64? { isRemoved ? nil : share?.time }
+
+    /// Adds a sighting to everything except the run.
+    mutating func add(_ wire: BroadcastWire, order: FoldOrder) {
+        if newest < order { (newest, isRemoved) = (order, wire.isRemoved) }
+        if let time = wire.createdAt, share.map({ $0.order < order }) ?? true {
+            share = Share(order: order, time: time)
+        }
+    }
+
+    init(decoding bytes: [UInt8]) throws(ModelError) {
+        self = try StateReader.read(bytes) { (reader) throws(ModelError) in
+            try ObservedBroadcast(reading: &reader)
+        }
+    }
+
+    private init(reading reader: inout StateReader) throws(ModelError) {
+        run = try ObservedRun(reading: &reader)
+        newest = try reader.foldOrder()
+        isRemoved = try reader.bool()
+        share = try reader.optional { (reader) throws(ModelError) in
+            Share(order: try reader.foldOrder(), time: try reader.int64())
+        }
+    }
+
+    var encoded: [UInt8] {
+        var writer = StateWriter()
+        run.encode(into: &writer)
+        writer.add(newest)
+        writer.add(isRemoved)
+        writer.add(share) { writer, share in
+            writer.add(share.order)
+            writer.add(share.time)
+        }
+        return writer.bytes
+    }
+}
+
+/// The current run of sightings that show a broadcast as marked.
+///
+/// In the order of the sightings, `fall` is the last sighting without a mark, `begin` is the first
+/// sighting with a mark after `fall`, and `end` is the last sighting with a mark. The order of
+/// arrival does not affect these three values, unless a sighting without a mark arrives late and
+/// belongs between `begin` and `end`; the run must then be recomputed.
+struct ObservedRun: Equatable {
+    private(set) var fall: FoldOrder?
+    private(set) var begin: Beginning?
+    private(set) var end: FoldOrder?
+
+    /// The order of the first sighting in a run, and the sighting's version in Unix milliseconds.
+    struct Beginning: Equatable {
+        var order: FoldOrder
+        var time: Int64
+    }
+
+    init() {}
+
+    /// Adds a sighting; returns false if the run must be recomputed.
+    mutating func add(_ isMarked: Bool, at order: FoldOrder, time: Int64) -> Bool {
+        if let fall, order <= fall { return true }
+        guard isMarked else {
+            if let end, let begin, order < end {
+                if begin.order < order { return false }
+                fall = order
+                return true
+            }
+            (fall, begin, end) = (order, nil, nil)
+            return true
+        }
+        if begin.map({ order < $0.order }) ?? true {
+            begin = Beginning(order: order, time: time)
+        }
+        end = max(order, end ?? order)
+        return true
+    }
+
+    init(reading reader: inout StateReader) throws(ModelError) {
+        fall = try reader.optional { (reader) throws(ModelError) in try reader.foldOrder() }
+        begin = try reader.optional { (reader) throws(ModelError) in
+            Beginning(order: try reader.foldOrder(), time: try reader.int64())
+        }
+        end = try reader.optional { (reader) throws(ModelError) in try reader.foldOrder() }
+    }
+
+    func encode(into writer: inout StateWriter) {
+        writer.add(fall) { $0.add($1) }
+        writer.add(begin) { writer, begin in
+            writer.add(begin.order)
+            writer.add(begin.time)
+        }
+        writer.add(end) { $0.add($1) }
+    }
+}
