@@ -165,13 +165,10 @@ public struct StateReader {
     public static func read<Value>(
         _ bytes: [UInt8], _ body: (inout StateReader) throws(ModelError) -> Value
     ) throws(ModelError) -> Value {
-        let result: Result<Value, ModelError> = bytes.withUnsafeBytes { buffer in
-            var reader = StateReader(buffer)
-            do throws(ModelError) { return .success(try body(&reader)) } catch {
-                return .failure(error)
-            }
+        try bytes.withUnsafeBufferPointer { (buffer) throws(ModelError) in
+            var reader = StateReader(UnsafeRawBufferPointer(buffer))
+            return try body(&reader)
         }
-        return try result.get()
     }
 
     private func found<Value>(_ value: Value?) throws(ModelError) -> Value {

@@ -5,6 +5,11 @@ public protocol ViewReader {
     /// Returns the state of a key; nil if the key has no events.
     func state<P: Projection>(of projection: P, key: Tag) throws -> P.State?
 
+    /// Returns the states of several keys, in the same order; nil for a key that has no events.
+    ///
+    /// Faster than `state(of:key:)` for each key.
+    func states<P: Projection>(of projection: P, keys: [Tag]) throws -> [P.State?]
+
     /// Returns one item of a key; nil if there is none.
     func item(of projection: some Projection, key: Tag, name: RowKey) throws -> [UInt8]?
 
@@ -56,6 +61,11 @@ public protocol ViewReader {
 }
 
 extension ViewReader {
+    /// Reads the states one by one.
+    public func states<P: Projection>(of projection: P, keys: [Tag]) throws -> [P.State?] {
+        try keys.map { try state(of: projection, key: $0) }
+    }
+
     /// Returns the rows and ignores the tag, which does not help when reading tables.
     public func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,

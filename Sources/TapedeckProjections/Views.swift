@@ -51,7 +51,19 @@ public struct Views: ViewReader {
 
     /// Returns the state of a key; nil if the key has no events.
     public func state<P: Projection>(of projection: P, key: Tag) throws -> P.State? {
-        switch try source(projection) {
+        try state(of: projection, key, in: source(projection))
+    }
+
+    /// Returns the states of several keys, in the same order; see `ViewReader`.
+    public func states<P: Projection>(of projection: P, keys: [Tag]) throws -> [P.State?] {
+        let source = try source(projection)
+        return try keys.map { try state(of: projection, $0, in: source) }
+    }
+
+    private func state<P: Projection>(
+        of projection: P, _ key: Tag, in source: Source
+    ) throws -> P.State? {
+        switch source {
         case .tables(let tables, let transaction):
             scope.recorder?.add(projection, key: key)
             return try transaction.get(tables.states, ViewKey(key).bytes).map {

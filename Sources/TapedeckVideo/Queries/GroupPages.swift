@@ -153,14 +153,14 @@ extension VideoQueries {
             let chunk =
                 try isBackwards
                 ? rows.rows(before: place, limit: wanted) : rows.rows(after: place, limit: wanted)
-            for row in chunk {
+            let entries = try entries(chunk, rows.table, at: now)
+            for (row, (entry, _)) in zip(chunk, entries) {
                 guard found.entries.count < limit, count < QueryLimits.groupScanMax else {
                     found.hasMore = true
                     return found
                 }
                 count += 1
                 if found.first == nil { found.first = row }
-                let (entry, _) = try entry(row, rows.table, at: now)
                 found.last = row
                 if !playableOnly || entry.playability == .playable { found.entries.append(entry) }
             }
@@ -169,39 +169,50 @@ extension VideoQueries {
         }
     }
 
-    /// Returns a row's entry, and the time at which the entry will change without new events; the
-    /// time is nil if the entry will not change.
-    func entry(
-        _ row: Row, _ table: GroupTable, at now: UTCTime
-    ) throws -> (GroupEntry, until: UTCTime?) {
-        let key = tag("video", in: row, after: table.prefixCount)
-        let video =
-            table.holdsState
-            ? try StateReader.read(row.value) { (reader) throws(ModelError) in
+    /// Returns the entries of rows, each with the time at which it will change without new events;
+    /// the time is nil if the entry will not change.
+    func entries(
+        _ rows: [Row], _ table: GroupTable, at now: UTCTime
+    ) throws -> [(GroupEntry, until: UTCTime?)] {
+        let keys = rows.map { tag("video", in: $0, after: table.prefixCount) }
+        let videos = try videos(rows, keys, table)
+        let marked = try reader.states(of: projections.watchLater, keys: keys)
+        let checked = try reader.states(of: projections.playability, keys: keys)
+        return try rows.indices.map { index in
+            let known = checked[index]?.resolved(at: now)
+            let entry = videos[index].entry(
+                of: keys[index], listedAt: table.listedAt(rows[index]),
+                isOnWatchLater: marked[index]?.since != nil, known?.state ?? .unknown)
+            return (try table.isOfSubmissions ? submitted(entry) : entry, known?.until)
+        }
+    }
+
+    private func videos(
+        _ rows: [Row], _ keys: [Tag], _ table: GroupTable
+    ) throws -> [VideoList.State] {
+        guard table.holdsState else {
+            return try reader.states(of: projections.videos, keys: keys)
+                .map { $0 ?? VideoList.State() }
+        }
+        return try rows.map { row in
+            try StateReader.read(row.value) { (reader) throws(ModelError) in
                 try VideoList.State(reading: &reader)
             }
-            : try reader.state(of: projections.videos, key: key) ?? VideoList.State()
-        let marked = try reader.state(of: projections.watchLater, key: key)
-        let checked = try reader.state(of: projections.playability, key: key)
-        let known = (checked ?? Playability.State()).resolved(at: now)
-        var entry = GroupEntry(
-            key: String(key.name), title: video.shownTitle?.utf8Text,
-            sharer: video.sharer?.utf8Text, sharerImageUrl: video.sharerImage?.utf8Text,
-            thumbnailUrl: video.about.thumbnail?.utf8Text,
-            durationSeconds: video.about.durationSeconds,
-            broadcasts: Int(clamping: video.broadcasts),
-            newestAt: video.newestAt.map(UTCTime.init), listedAt: table.listedAt(row),
-            liked: video.isLiked, watchLater: marked?.since != nil, watched: video.isWatched,
-            playability: known.state)
-        if table.isOfSubmissions, entry.broadcasts == 0,
-            let submission = try submission(video: entry.key)
-        {
-            entry.title = submission.title ?? entry.title
-            entry.thumbnailUrl = submission.thumbnail ?? entry.thumbnailUrl
-            entry.sharer = submission.nickname ?? submission.owner
-            entry.newestAt = submission.createdAt
         }
-        return (entry, known.until)
+    }
+
+    /// Returns the entry of a submitted video, with the facts of the submission if the video was
+    /// not shared.
+    private func submitted(_ entry: GroupEntry) throws -> GroupEntry {
+        guard entry.broadcasts == 0, let submission = try submission(video: entry.key) else {
+            return entry
+        }
+        var entry = entry
+        entry.title = submission.title ?? entry.title
+        entry.thumbnailUrl = submission.thumbnail ?? entry.thumbnailUrl
+        entry.sharer = submission.nickname ?? submission.owner
+        entry.newestAt = submission.createdAt
+        return entry
     }
 
     /// Returns the time of the oldest of the `count` most recently shared broadcasts, or nil if
@@ -241,6 +252,20 @@ extension VideoQueries {
             found += items.compactMap { BroadcastItems.place(name: $0.key) }
         }
         return found.sorted()
+    }
+}
+
+extension VideoList.State {
+    /// Returns the video's entry in a group.
+    fileprivate func entry(
+        of key: Tag, listedAt: UTCTime?, isOnWatchLater: Bool, _ playability: PlayabilityState
+    ) -> GroupEntry {
+        GroupEntry(
+            key: String(key.name), title: shownTitle?.utf8Text, sharer: sharer?.utf8Text,
+            sharerImageUrl: sharerImage?.utf8Text, thumbnailUrl: about.thumbnail?.utf8Text,
+            durationSeconds: about.durationSeconds, broadcasts: Int(clamping: broadcasts),
+            newestAt: newestAt.map(UTCTime.init), listedAt: listedAt, liked: isLiked,
+            watchLater: isOnWatchLater, watched: isWatched, playability: playability)
     }
 }
 

@@ -120,7 +120,7 @@ extension LiveQuery where Self == LiveList<GroupEntry> {
         }
         let part = Self.Part(table.rows, prefix: table.prefixCount) {
             row, queries, now in
-            let (entry, until) = try queries.entry(row, table, at: now)
+            let (entry, until) = try queries.entries([row], table, at: now)[0]
             return LiveEntry(entry, nextChangeAt: until?.milliseconds)
         }
         return Self([part], details: details, dependencies: dependencies, limit: limit, projections)
