@@ -17,8 +17,8 @@ public import TapedeckVideo
 /// be lost in a power failure. Lists show a report once it is recorded, which happens after at most
 /// `PlaybackCoalescing.holdSecondsMax` seconds.
 ///
-/// The recorder sets `playedSeconds` in each report, measured by a clock that runs steadily even if
-/// the device's clock is changed or stands still.
+/// The recorder sets `playedSeconds` in each report, measured by a monotonic clock, which keeps
+/// running even if the device's clock is changed or stops.
 ///
 /// With `reportsWatched`, the recorder also records a `VideoWatched` for each run, so that remotes
 /// count the views. A run is playback without a skip, up to the next call of `flush()` or the end of
@@ -33,7 +33,7 @@ public actor PlaybackRecorder {
     private var coalescing: PlaybackCoalescing
     private var run = PlaybackRun()
     private let reportsWatched: Bool
-    /// The viewing whose end was recorded last; nil if there is none.
+    /// The last viewing whose end was recorded; nil if there is none.
     private var completed: String?
     /// The events to record, in order.
     private var waiting: [ProposedEvent] = []
@@ -72,7 +72,7 @@ public actor PlaybackRecorder {
             clock: .system)
     }
 
-    /// Opens the recorder for a player, with a given steady clock.
+    /// Opens the recorder for a player, with the given monotonic clock.
     package static func open(
         _ store: TapedeckStore, player: String = "player",
         holdSecondsMax: Double = PlaybackCoalescing.holdSecondsMax, reportsWatched: Bool = false,
@@ -105,8 +105,9 @@ public actor PlaybackRecorder {
         try await record(events)
     }
 
-    /// Returns whether the log contains the event for the run that a report belongs to; reads the
-    /// video's `VideoWatched` events.
+    /// Returns whether the log contains a `VideoWatched` for the run that a report belongs to.
+    ///
+    /// Reads the video's `VideoWatched` events.
     private func isRecorded(
         _ report: PlaybackProgressed, since milliseconds: UInt64
     ) throws -> Bool {
@@ -169,7 +170,8 @@ public actor PlaybackRecorder {
     /// Returns the event for a run that ended with a report; none if nothing was played.
     private func watched(_ last: PlaybackCoalescing.Report) throws -> [ProposedEvent] {
         guard reportsWatched, var watched = last.watched else { return [] }
-        // A viewing is complete once, even if its last seconds are played in another run.
+        // Report a viewing as complete only once, even if its last seconds are played in several
+        // runs.
         if watched.isComplete, completed == watched.viewing { watched.clearIsComplete() }
         if watched.isComplete { completed = watched.viewing }
         return [try ProposedEvent(watched, atMilliseconds: last.atMilliseconds)]
@@ -201,8 +203,10 @@ public actor PlaybackRecorder {
         if let failure { throw failure }
     }
 
-    /// Writes the held-back report to the file; if there is none, writes the last report of a run
-    /// that has not been recorded yet, if any.
+    /// Writes the held-back report to the file.
+    ///
+    /// If no report is held back, writes the last report of the current run, or clears the file if
+    /// there is no run to record.
     private func hold() throws(StoreError) {
         let open = reportsWatched ? run.last.flatMap { $0.watched == nil ? nil : $0 } : nil
         let held = coalescing.held ?? open

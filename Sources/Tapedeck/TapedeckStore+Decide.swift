@@ -18,10 +18,10 @@ extension TapedeckStore {
     ///
     /// If an event that affects the state is recorded in between, by this process, another process
     /// or a sync, the state is read again, and `decision` runs again. An event affects the state if
-    /// it has the tag `key` and one of the projection's types. A receipt for such an event affects
-    /// the state, too. So if several callers try to take the last seat in this store, only one gets
-    /// it. Other devices decide in their own stores. Events from other devices arrive by sync, and
-    /// the fold must resolve conflicts.
+    /// it has the tag `key` and one of the projection's types. A receipt for one of these events
+    /// also affects the state. So if several callers try to take the last seat in this store, only
+    /// one gets it. Other devices decide in their own stores. Events from other devices arrive by
+    /// sync, and the fold must resolve conflicts.
     ///
     /// - Parameters:
     ///   - projection: A projection with which the store was opened.
@@ -59,7 +59,7 @@ extension TapedeckStore {
     /// several keys or projections. The store tracks what `decision` reads. Reading a state or an
     /// item counts as reading its key, and reading rows counts as reading all keys of their
     /// projection, so a decision that reads rows conflicts with every event of the projection's
-    /// types. For a frozen key, `decision` reads the rows of its last state.
+    /// types. If a key is frozen, `decision` reads the rows that the key had when it was frozen.
     ///
     /// - Parameters:
     ///   - names: The projections that `decision` reads; nil for all.

@@ -4,7 +4,7 @@ internal import TapedeckVideo
 
 /// The facts about an account, as found in the responses to a login.
 ///
-/// Unreadable fields are skipped, so they do not fail the login.
+/// Unreadable fields are skipped, so that they do not make the login fail.
 struct AccountSighting {
     private var sighting = AccountObserved()
     private var cleared: Set<String> = []

@@ -58,8 +58,9 @@ extension StoreRemotes {
     /// - Parameter credentials: The user's account at the service.
     /// - Returns: The remote's id for the account.
     ///
-    /// Throws the same errors as `logIn`; `.usage` if the system does not link services, and
-    /// `.unauthorized` if this device is not logged in or the service belongs to another account.
+    /// Throws the same errors as `logIn`; `.usage` if the system does not support linking services,
+    /// and `.unauthorized` if this device is not logged in or the service belongs to another
+    /// account.
     @discardableResult
     public func link(_ name: String, _ credentials: RemoteCredentials) async throws -> String {
         let remote = try await offThread { try self.connector(of: name).0 }

@@ -65,8 +65,8 @@ package final class Environment: Sendable {
     package let path: String
     package let isReadOnly: Bool
     private let creates: Bool
-    // LMDB synchronizes access to the handle. `close` frees it only after all transactions have
-    // left the gate.
+    // LMDB synchronizes access to the handle. `close` frees the handle only after all transactions
+    // have left the gate.
     nonisolated(unsafe) let handle: OpaquePointer
     private let gate = Gate()
     private let staleReaders = Atomic(0)
@@ -328,7 +328,8 @@ package final class Environment: Sendable {
         return Int(stale)
     }
 
-    /// The number of dead readers' slots cleared while the file was being opened and since then.
+    /// The number of reader slots of dead processes cleared since this process began to open the
+    /// file.
     package var staleReadersCleared: Int { staleReaders.load(ordering: .relaxed) }
 }
 

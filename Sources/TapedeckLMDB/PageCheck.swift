@@ -78,7 +78,7 @@ package enum PageCheck {
 
     /// Reads values until two consecutive reads are equal, and returns the result of the last one.
     ///
-    /// Values must never return to an earlier state. Two equal reads then prove that no value
+    /// A value must never return to an earlier state. Two equal reads therefore prove that no value
     /// changed between them, so all values were current at the same instant.
     package static func settled<Value: Equatable, Failure: Error>(
         readingsMax: Int, _ read: () throws(LMDBError) -> [Result<Value, Failure>]
@@ -106,8 +106,8 @@ package enum PageCheck {
     /// Compares the meta pages, and returns a description of the problem, or nil if there is none.
     ///
     /// Commits alternate between the two pages; even-numbered commits write the first one. Any
-    /// other combination means that one page is damaged, and LMDB would silently fall back to the
-    /// previous commit.
+    /// other pair of commit numbers means that one page is damaged, and LMDB would silently fall
+    /// back to the previous commit.
     private static func compare(_ first: PageFile.Meta, _ second: PageFile.Meta) -> String? {
         if first.pageSizeBytes != second.pageSizeBytes {
             return "its page size differs from the one in page 0"

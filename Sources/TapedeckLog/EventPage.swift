@@ -23,7 +23,7 @@ extension EventLog {
     /// A page may be empty even if more matching events follow. A reader has read everything only
     /// when it has reached the head.
     ///
-    /// The cost is that of `forEachRecord(fitting:)`.
+    /// The cost is the same as for `forEachRecord(fitting:)`.
     @available(*, noasync)
     package func page(
         fitting filter: EventFilter, after: LogPosition, limit: Int
@@ -58,8 +58,8 @@ extension EventLog {
                 return true
             }
         } catch  where page.events.last != nil {
-            // Return the intact events first. The error follows when the caller continues after
-            // them.
+            // Return the intact events first. The error is thrown when the caller asks for the
+            // events after them.
             page.reached = page.events.last?.position ?? page.reached
         }
         return page

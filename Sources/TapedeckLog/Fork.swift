@@ -4,8 +4,8 @@ internal import TapedeckLMDB
 /// A range of an origin's events that were voided in favour of another history, stored as a row of
 /// `meta`.
 ///
-/// The records stay in place but are refused. Their sequence numbers are free for the winning
-/// history, whose events come after `lastPosition`.
+/// The voided records stay in place but are refused. The winning history reuses their sequence
+/// numbers, and its events come after `lastPosition`.
 struct Fork: Hashable {
     /// The log's number for the origin.
     var origin: UInt32

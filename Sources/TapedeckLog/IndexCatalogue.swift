@@ -5,10 +5,10 @@ internal import TapedeckModel
 ///
 /// A **run** is a sorted, immutable part of the index that covers a range of positions. Runs cover
 /// the log from its beginning without gaps; the events after the last run are the tail. A new run
-/// is written in addition to the existing ones and becomes valid when this row lists it. Eight or
-/// more consecutive runs of the same level are merged into one, so that a lookup searches few runs
-/// and every entry is rewritten only a few times (a log-structured merge tree, O'Neil and others
-/// 1996).
+/// is written in addition to the existing runs and becomes valid once it is listed in the row.
+/// Eight or more consecutive runs of the same level are merged into one, so that a lookup searches
+/// few runs and every entry is rewritten only a few times (a log-structured merge tree, O'Neil and
+/// others 1996).
 struct IndexCatalogue {
     struct Run: Equatable {
         var number: UInt32

@@ -1,7 +1,7 @@
 internal import TapedeckLMDB
 @_spi(Core) internal import TapedeckModel
 
-/// Compares events from elsewhere with the recorded events that have the same ids.
+/// Compares received events with the recorded events that have the same ids.
 struct KnownEvents {
     private let log: EventLog
     private var types: [[UInt8]] = []

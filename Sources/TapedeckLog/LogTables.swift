@@ -5,7 +5,7 @@ import TapedeckModel
 struct LogTables {
     /// The records by position (integer key).
     let events: Table
-    /// The small metadata: origins, types, closed segments, index runs, the catalogue of views.
+    /// Small metadata: origins, types, closed segments, index runs, the catalogue of views.
     let meta: Table
     /// The index entries by (run, term, first position), each with its remaining positions as
     /// differences.
@@ -14,7 +14,7 @@ struct LogTables {
     let receipts: Table
     /// The overrides by position: the effective stamp, and whether the event was refused.
     let overrides: Table
-    /// The position whose override changed, by the number of the change.
+    /// The positions whose overrides changed, by the number of the change.
     let changes: Table
 
     var all: [Table] { [events, meta, index, receipts, overrides, changes] }
@@ -29,7 +29,9 @@ struct LogTables {
     }
 }
 
-/// The keys of `meta`, each of which is a letter for the kind followed by the name.
+/// The keys of `meta`.
+///
+/// Each key is a letter for the kind, followed by a name.
 enum MetaKey {
     static let store: [UInt8] = Array("i".utf8)
     /// The storage format, for files without a `store.json`, such as backups.
@@ -74,7 +76,7 @@ enum MetaKey {
 struct OriginRow {
     var id: OriginID
     var lastSequence: UInt64 = 0
-    /// The position of the last event, whose record has the hash chain.
+    /// The position of the last event, whose record contains the latest value of the hash chain.
     var lastPosition: UInt64 = 0
     /// The open segment.
     var segment = Segment()

@@ -4,13 +4,13 @@ internal import TapedeckModel
 
 /// The files of a store.
 ///
-/// - `store.json` marks the directory as a store and contains its format. A missing or empty log
-///   file next to it is damage, not a new store.
+/// - `store.json` marks the directory as a store and contains its format. If `store.json` exists
+///   but the log file is missing or empty, the store is damaged, not new.
 /// - `log.mdb` is the log environment, from which projections can be rebuilt.
 /// - `views-*.mdb` hold projections.
 /// - `subscriptions` is a folder with a file for the progress of each subscription.
-/// - `held` is a folder with a file for each event that is held briefly, such as a player's last
-///   report.
+/// - `held` is a folder with a file for each event that is held back briefly, such as a player's
+///   last report.
 /// - `logins` and `blobs` are folders of the sync modules: `logins` contains credentials for
 ///   remotes, and `blobs` contains media.
 ///
@@ -72,8 +72,7 @@ package struct StoreDirectory: Sendable {
         name.wholeMatch(of: /views-(\d+)\.mdb(-lock|\.run\d+)?/).flatMap { UInt64($0.1) }
     }
 
-    /// Returns the numbers of all views files that have left anything in the directory: the file
-    /// itself, its lock, or a spilled run.
+    /// Returns the number in the name of each views file, lock and spilled run in the directory.
     func viewsNumbers() throws -> [UInt64] {
         try FileManager.default.contentsOfDirectory(atPath: path)
             .compactMap(StoreDirectory.viewsNumber)
@@ -88,7 +87,7 @@ package struct StoreDirectory: Sendable {
     /// Whether the erasure of a store was started but not completed.
     var isErasing: Bool { FileManager.default.fileExists(atPath: erasing) }
 
-    /// The error for creating a store where one exists.
+    /// The error for creating a store where a store already exists.
     var isThere: LogError {
         LogError(
             .storeExists, "there is already a store in \(path)",
@@ -98,12 +97,13 @@ package struct StoreDirectory: Sendable {
     /// Reads the marker; throws `.newerFormat` for a newer format.
     package func readMarker() throws(LogError) -> Marker {
         guard access(marker, F_OK) == 0 else {
-            // A directory that cannot be read may contain a store.
+            // A directory that cannot be read may still contain a store, so do not report
+            // `.noStore`.
             guard [ENOENT, ENOTDIR].contains(errno) else { throw LogError.system(errno, marker) }
             guard !isErasing else {
                 throw LogError(
                     .noStore, "the erasure of the store in \(path) was interrupted",
-                    hint: "run storectl erase --yes to finish it")
+                    hint: "run storectl erase --yes to finish erasing the store")
             }
             throw LogError(
                 .noStore, "there is no store in \(path)",
@@ -157,7 +157,8 @@ package struct StoreDirectory: Sendable {
         {
             return true
         }
-        // Files of current and new projections, with their locks and spilled runs.
+        // These names belong to the files of current and new projections, and to their locks and
+        // spilled runs.
         return name.wholeMatch(of: /(views-\d+|scratch-[0-9A-F-]+)\.mdb(-lock|\.run\d+)?/) != nil
     }
 

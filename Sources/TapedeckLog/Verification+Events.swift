@@ -66,7 +66,8 @@ private struct EventScan {
     /// The state of an origin, derived from its events so far.
     struct Seen {
         var row: OriginRow
-        /// Nil after a gap or a damaged record, until the next stored chain.
+        /// The hash chain; nil after a gap or a damaged record, until a record with a stored chain
+        /// is read.
         var chain: HashChain? = HashChain()
         var endsInMark = false
         /// Whether voided events follow the last event.
@@ -186,7 +187,8 @@ private struct EventScan {
         }
     }
 
-    /// Closes the segments of origins whose history was truncated; they have no open segment.
+    /// Closes the segments of origins whose history was truncated, because such origins have no
+    /// open segment.
     mutating func closeCutOrigins() {
         for index in origins.indices where origins[index].isCut {
             if origins[index].row.segment.firstSequence > 0 { closedSegments += 1 }

@@ -1,4 +1,4 @@
-/// The result of a check of an entire store.
+/// The result of checking an entire store.
 public struct VerifyReport: Codable, Hashable, Sendable {
     /// A problem found by the check.
     public struct Problem: Codable, Hashable, Sendable {

@@ -8,9 +8,9 @@ internal import TapedeckModel
 /// The digest is the SHA-256 of the fingerprint and of three SHA-256 values: one each for the
 /// states, the items and the rows. Each of the three values covers all keys and values and their
 /// lengths. The digest covers no log positions and no interned numbers, so all machines that folded
-/// the same events compute the same digest. The digest also does not cover the number of folded
-/// events and the order of the last event. These two parts of a state row depend on the order in
-/// which events arrive, because an observation is recorded only if it is new.
+/// the same events compute the same digest. Nor does the digest cover the number of folded events
+/// or the order of the last event: both depend on the order in which events arrive, because an
+/// observation is recorded only if it is new.
 package struct ViewsDigest {
     package enum Part: Int, CaseIterable {
         case states, items, rows
@@ -21,8 +21,8 @@ package struct ViewsDigest {
     private let fingerprint: Digest16
     private let law: FoldLaw
 
-    /// The number of bytes to collect before hashing, because each call of the hash function has a
-    /// fixed cost.
+    /// The number of bytes to collect before calling the hash function, whose calls have a fixed
+    /// cost.
     private static let chunkCount = 1 << 15
 
     package init(_ driver: ProjectionDriver) {

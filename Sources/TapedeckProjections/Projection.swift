@@ -2,11 +2,12 @@ public import TapedeckModel
 
 /// A pure fold of events into rows, which queries read from tables.
 ///
-/// A projection routes each event to its tags of one kind. Each such tag is a **key** with its own
-/// state. The runner passes the events of a key to the projection, which folds them into the state;
-/// the projection then derives rows from the state. Folds use no clock, randomness or I/O, so equal
-/// events produce equal bytes on every machine. Two values of one type with the same name, version
-/// and parameters are the same projection, so all their other properties must be equal, too.
+/// A projection groups events by their tags of one kind. Each of these tags is a **key** with its
+/// own state. The runner passes the events of a key to the projection, which folds them into the
+/// state; the projection then derives rows from the state. Folds use no clock, randomness or I/O,
+/// so equal events produce equal bytes on every machine. Two values of one type with the same name,
+/// version and parameters are the same projection, so all their other properties must also be
+/// equal.
 ///
 /// ```swift
 /// struct PagesPerPrinter: Projection {
@@ -40,15 +41,15 @@ public protocol Projection: Sendable {
     var tagKind: String { get }
     /// The Swift types of the events to fold; `FoldEvent.typeIndex` is an index into this list.
     ///
-    /// The fold receives each payload in the newest schema of its type. Older payloads have passed
-    /// through `Event.upcasters`. Events with payloads in newer schemas are kept in the log; a
+    /// The fold receives each payload in the newest schema of its type. Older payloads are first
+    /// converted by `Event.upcasters`. Events with payloads in newer schemas are kept in the log; a
     /// program that knows these schemas folds them later.
     var events: [any Event.Type] { get }
     /// The names of the event types to fold, in the order of `FoldEvent.typeIndex`; by default, the
     /// names of the types in `events`.
     ///
     /// List names here to fold events for which the program has no Swift types. The fold receives
-    /// their payloads as recorded.
+    /// the payloads of these events as recorded.
     var eventTypes: [EventType] { get }
     /// The order in which the fold requires a key's events.
     var law: FoldLaw { get }
@@ -70,7 +71,7 @@ public protocol Projection: Sendable {
     /// keys are not affected.
     func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws
 
-    /// Adds the rows of a state, for reads in an order other than by key.
+    /// Adds the rows of a state, which can then be read in an order other than by key.
     ///
     /// The key of a row must be unique in its table across all keys, so end it with the key's own
     /// name. If a key yields several rows with the same row key, only the last row is kept. The
@@ -78,7 +79,7 @@ public protocol Projection: Sendable {
     /// key.
     func rows(of state: State, key: Tag, into rows: inout RowSink)
 
-    /// Whether items yield rows, too.
+    /// Whether items yield rows, in addition to the rows of the state.
     var itemsYieldRows: Bool { get }
 
     /// Adds the rows of one item. The cost of a batch then depends only on the items that it
@@ -110,9 +111,9 @@ public protocol Projection: Sendable {
 
     /// Whether rows can be followed with `ProjectionRunner.observe` and `LiveQuery`.
     ///
-    /// If true, commits report the rows they change. Return false for an index that nothing
-    /// follows: its reports would only push other reports out of the ring, and observers would
-    /// receive resets sooner.
+    /// If true, commits report the rows they change. Return false for an index that has no
+    /// observers: its reports would only push other reports out of the ring, so that observers of
+    /// other rows would receive resets sooner.
     var rowsAreFollowed: Bool { get }
 
     /// Whether the store maintains the projection only after a read or rebuild has named it.
@@ -126,17 +127,17 @@ public protocol Projection: Sendable {
 extension Projection {
     /// Empty.
     public var parameters: String { "" }
-    /// Empty; `eventTypes` then lists the events by name.
+    /// By default, there are no Swift types, and `eventTypes` lists the events by name.
     public var events: [any Event.Type] { [] }
-    /// The names of `events`.
+    /// By default, the names of the types in `events`.
     public var eventTypes: [EventType] { events.map { $0.eventType } }
     /// `FoldLaw.canonical`.
     public var law: FoldLaw { .canonical }
-    /// 1, until the schema of a payload changes.
+    /// By default 1, which is correct until the schema of a payload changes.
     public var schemaVersionMax: UInt16 { 1 }
     /// Nil.
     public var ruleText: String? { nil }
-    /// Empty; states can then be looked up only by key.
+    /// By default, there are no tables, and states can be looked up only by key.
     public var tables: [String] { [] }
     /// Adds no rows.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {}
@@ -152,7 +153,7 @@ extension Projection {
     public var foldsCompacted: Bool { false }
     /// True.
     public var rowsAreFollowed: Bool { true }
-    /// False; the projection is maintained from the first read on.
+    /// By default, the store maintains the projection from the first read on.
     public var isOnDemand: Bool { false }
 }
 

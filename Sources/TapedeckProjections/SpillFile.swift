@@ -40,7 +40,7 @@ final class SpillFile: @unchecked Sendable {
 
     /// Returns appended bytes, which are valid for the lifetime of this object.
     ///
-    /// Do not append anything afterwards.
+    /// Do not append any bytes after calling this method.
     func bytes(_ range: Range<Int>) throws -> UnsafeRawBufferPointer {
         guard !range.isEmpty else { return UnsafeRawBufferPointer(start: nil, count: 0) }
         let all = try map.withLock { map in

@@ -63,7 +63,7 @@ extension Threads {
 /// Passes the results of numbered pieces of work to one consumer in number order.
 ///
 /// A worker receives a number only if the number is in a window that begins at the consumer's
-/// number, and if not too many bytes are waiting. Memory is therefore bounded, however uneven the
+/// number, and if at most `bytesMax` bytes are waiting. This bounds the memory, however uneven the
 /// pieces are.
 final class OrderedHandover<Value>: @unchecked Sendable {
     private struct Results {

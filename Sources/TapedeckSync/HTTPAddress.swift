@@ -17,11 +17,12 @@ struct HTTPAddress: Hashable, Sendable {
     ///
     /// Throws `SyncError` with `.usage`.
     init(_ address: String) throws(SyncError) {
-        // Errors quote the address, but never a part that may contain a secret.
+        // Errors quote the address, but omit every part that may contain a secret.
         if address.contains("@") {
             throw SyncError(
                 .usage, "the address contains a user name or password",
-                hint: "remove them; use a token for a server, storectl login for a remote")
+                hint: "remove the user name and password; use a token for a server,"
+                    + " storectl login for a remote")
         }
         let shown = address.prefix { !"?#".contains($0) }.prefix(HTTPAddress.shownMax)
         guard address.utf8.count <= HTTPAddress.bytesMax else {

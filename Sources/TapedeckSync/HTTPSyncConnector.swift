@@ -26,7 +26,7 @@ package struct HTTPSyncConnector: SyncConnector {
     /// - Parameters:
     ///   - address: An address such as `http://127.0.0.1:8080`; plain `http` is allowed only for
     ///     this machine, because requests contain a token.
-    ///   - token: Called for each request, because the token can change.
+    ///   - token: Returns the token; called for each request, because the token can change.
     ///
     /// Throws `SyncError` with `.usage`.
     package init(
@@ -115,8 +115,8 @@ package struct HTTPSyncConnector: SyncConnector {
                 try SyncCompression.decompress($0, countMax: answerBytesMax)
             }
         } catch {
-            // A response that declares an oversized body must have been altered too, because
-            // servers never send one.
+            // The response was altered in transit, even if it only declares an oversized body,
+            // because servers never send oversized bodies.
             throw ModelError(.altered, "a response cannot be decompressed")
         }
     }
@@ -168,7 +168,7 @@ package struct HTTPSyncConnector: SyncConnector {
         do {
             var request = try self.request("/v1/live")
             request.headers.add(name: "Accept", value: "text/event-stream")
-            // A live connection has no deadline; silence ends it.
+            // A live connection has no deadline; it ends after `silenceMax` without data.
             let response = try await client.execute(request, deadline: .distantFuture)
             guard response.status == .ok else { throw try await failure(response) }
             let body = response.body
@@ -223,14 +223,14 @@ private struct LineSplitter {
 }
 
 extension SyncFailure {
-    /// Converts the error of a request.
+    /// Converts an error that occurred during a request.
     fileprivate init(wrapping error: any Error, at base: String) {
         switch error {
         case let failure as SyncFailure: self = failure
         case let error as ModelError where error.code == .altered:
             self.init(
                 .altered, "a response from \(base) was changed in transit",
-                hint: "it is requested again; check for faulty proxies")
+                hint: "the request is repeated; check for faulty proxies")
         case let error as ModelError:
             self.init(
                 error.code, "\(base): \(error.message)",

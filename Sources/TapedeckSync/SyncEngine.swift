@@ -34,8 +34,8 @@ public struct SyncProgress: Hashable, Sendable {
     }
 }
 
-/// Runs one `SyncSession`: performs its I/O and its waits, and reports changes to the
-/// log and the server to it.
+/// Runs one `SyncSession`: performs the session's I/O and waits, and notifies the session when the
+/// log or the server changes.
 ///
 /// Accesses the log only on its own queue, never on the threads of tasks. An engine can run only
 /// once.

@@ -165,8 +165,7 @@ package struct SyncSession {
         }
     }
 
-    /// Stores the reason for the wait, unless the device is offline: the network state is already
-    /// stored.
+    /// Stores the wait unless the device is offline, because the network state is already stored.
     private mutating func note(_ wait: SyncWait) throws(LogError) {
         guard try NetworkState.current(in: log) != .offline else { return }
         upstream.wait = wait
@@ -389,8 +388,8 @@ extension SyncSession {
             let position = answer.positions[index]
             guard position > 0 else { return .failed(.malformed("a push")) }
             let code = refusals[position]
-            // The position is compared with earlier data only if there can be any: the server has
-            // already acknowledged the event, or its log has been read up to the position.
+            // Compare the position with earlier data only if the server has already acknowledged
+            // the event, or if the server's log has been read up to the position.
             if !isProbe, position <= read || event.sequence <= former[event.origin] ?? 0,
                 try !holds(event, lineage, position)
             {
@@ -430,13 +429,13 @@ extension SyncSession {
             let origin = OriginID(answer.problem.origin),
             answer.problem.sequence <= former[origin] ?? 0
         {
-            // The server asks for an event for which it has already given a receipt.
+            // The server asks for an event for which it has already issued a receipt.
             isContradiction = true
             let event = EventID(origin: origin, sequence: answer.problem.sequence)
             unconfirmed = try receipt(of: event, lineage) ?? upstream.lastReceipt
         }
-        // There is no receipt for the event with the problem. The server and this store agree on
-        // all other events.
+        // The event with the problem has no receipt. The server and this store agree on all other
+        // events.
         try log.record(receipts: receipts, rows: [upstream.row])
         if isContradiction {
             return .failed(

@@ -238,7 +238,7 @@ package struct SyncWait: Hashable, Sendable {
     /// Whether the other side requested the wait, so that it applies to later syncs too.
     package var isAsked = false
 
-    /// Returns whether the wait has not ended yet.
+    /// Returns whether the wait is still in progress.
     package func holds(at now: UInt64) -> Bool { until == 0 || until > now }
 
     /// Returns the end of the wait; nil if it is unknown or in the past.

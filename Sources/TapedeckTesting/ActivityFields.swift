@@ -86,7 +86,7 @@ extension Activity {
     var hasNetwork: Bool { draw >> 31 & 3 == 0 }
     /// Whether the comment is about an answer.
     var isAboutAnswer: Bool { draw >> 33 & 15 == 0 }
-    /// Whether a broadcast that was sighted again is marked to watch later.
+    /// Whether a broadcast that was sighted again is on the watch-later list.
     var isMarked: Bool { count & 1 == 1 }
     /// The time at which a broadcast that was sighted again was updated, in seconds since 1970.
     var updatedSeconds: UInt64 { seconds + count * 60 }

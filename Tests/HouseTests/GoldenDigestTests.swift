@@ -60,7 +60,7 @@ import Testing
 
     /// Returns events for all projections.
     ///
-    /// They consist of generated activity, and of observations that arrive late, arrive twice or
+    /// The events are generated activity, and observations that arrive late, arrive twice or
     /// contradict each other.
     static func history() throws -> [ProposedEvent] {
         var activity = ActivityGenerator(seed: 1, videos: 60)
@@ -231,7 +231,7 @@ import Testing
 
     private static func sightings(_ number: Int) -> [(type: String, json: String)] {
         let show = 1 + number % 5
-        // Versions decrease as often as they increase.
+        // The versions of shows decrease as often as they increase.
         let updated = 1_420_000_000 + number * 7_919 % 101
         let (episode, day) = (100 + number % 40, 1 + number % 28)
         return [

@@ -2,8 +2,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// CT6: The current programmes, the ones about to end, and the time of the next change; available after a
-/// restart.
+/// CT6: The current programmes, programmes about to end, and the time of the next change; all are
+/// available after a restart.
 @Suite struct CT6Tests {
     private let stage: ScheduleStage
 

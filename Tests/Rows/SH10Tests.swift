@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// SH10: Content URLs are cached and expire; failures are retried; both report a reason.
+/// SH10: Content URLs are cached until they expire; failed extractions report a reason and are retried.
 @Suite struct SH10Tests {
     private let stage: PlaybackStage
 

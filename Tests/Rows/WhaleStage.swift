@@ -31,7 +31,7 @@ struct WhaleStage {
         try await store.query { try question(VideoQueries($0)) }
     }
 
-    /// Records observations made now, one second after the previous call.
+    /// Advances the clock by one second and records observations made at that time.
     func see(_ sightings: any Observation...) async throws {
         wait()
         let now = Int64(place.clock.milliseconds)

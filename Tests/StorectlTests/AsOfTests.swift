@@ -34,7 +34,7 @@ import Testing
     }
 
     /// A query for one object as of a position folds only the object's events, and prints the same
-    /// as a query did at that position.
+    /// as a query that was made when the log ended there.
     @Test func namedObjectsAreShownAsOfAPosition() throws {
         let storectl = try Storectl.demo()
         try storectl.succeed("ingest", "tvmaze/schedule", "-", input: Samples.schedule())

@@ -8,7 +8,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// A show folds to the same state for every order of its sightings, although repeated facts are not
+/// The sightings of a show fold to the same state in every order, although repeated facts are not
 /// recorded again.
 @Suite(.offTasks) struct SightingOrderTests {
     /// Returns the digests of the shows and episodes in a store that has recorded the new facts

@@ -7,7 +7,7 @@ import Testing
 
 /// Compaction removes superseded events and keeps their IDs, hashes and receipts.
 @Suite(.offTasks) struct CompactionTests {
-    /// Supersedes all ticks except every tenth.
+    /// Supersedes all `Tick` events except every tenth one.
     private static let rule = CompactionRule(types: ["Tick"]) { candidates in
         candidates.map { ($0.event.payload.first ?? 0) % 10 != 0 }
     }

@@ -144,7 +144,7 @@ struct SyncStateTests {
             #expect(state.refusedUntil == 1_000 + min(retryAfter, 86_400_000))
         default: #expect(Bool(false), "\(state.phase)")
         }
-        // A sync that begins before that time sends nothing.
+        // A sync that begins before the requested wait has ended sends nothing.
         let asked = SyncWait(reason: .unavailable, message: "", until: 90_000, isAsked: true)
         state = SyncState(.init(isLive: false, waitMax: 30_000))
         guard case .end = give(.asked(asked), now: 50_000) else {
@@ -190,7 +190,7 @@ struct SyncStateTests {
             case .shake: action = give(shaken(head: 3, [SyncStateTests.own: 3]))
             case .pull: action = give(.pulled(head: 3, [:]))
             case .push: action = give(.pushed([:], claim))
-            // The server has the same event.
+            // The server has the same event as this device.
             case .probe(let event): action = give(.pushed([event.origin: event.sequence], nil))
             case .wait: action = give(.woken)
             case .heal:

@@ -136,7 +136,7 @@ private struct FileReport {
     let outcome: FactRecorder.Outcome
     let refused: [IngestRefusal]
 
-    /// The maximum number of refusals per file that are printed to stderr.
+    /// The maximum number of refusals printed to stderr per file.
     static let diagnosedMax = 20
 
     var json: JSON {

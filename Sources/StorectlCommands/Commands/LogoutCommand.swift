@@ -12,8 +12,8 @@ struct LogoutCommand: AsyncParsableCommand {
             other processes. Undelivered intents wait until you log in again with the same \
             account, because a store belongs to one account per system. With --everywhere, the \
             remote is first asked to end all sessions of the account, on all devices and in other \
-            programs; only Shelby's v1 API can do this. If the remote fails to do so, the login is \
-            kept.
+            programs; only Shelby's v1 API can do this. If the remote fails to end them, this \
+            device stays logged in.
 
             EXAMPLE:
               storectl logout home

@@ -11,8 +11,8 @@ struct ServeCommand: AsyncParsableCommand {
         abstract: "Run a sync server on this machine.",
         discussion: """
             Devices push their events to the server and pull events from other devices. The \
-            server listens on 127.0.0.1 only and prints the command with which a store on this \
-            machine can sync. Stop it with SIGTERM or SIGINT.
+            server listens on 127.0.0.1 only and prints a command for syncing a store on this \
+            machine. Stop it with SIGTERM or SIGINT.
 
             EXAMPLE:
               storectl serve
@@ -61,8 +61,8 @@ struct ServeCommand: AsyncParsableCommand {
                     "url": .text(address.url), "tokenFile": .text(address.tokenFile),
                     "command": .text(command),
                 ]
-                // The parent process may wait for this line; a closed pipe does not stop the
-                // server.
+                // A parent process may wait for the line with the address. A closed pipe does not
+                // stop the server.
                 try? StandardOutput.line(json ? document.line : command)
             })
         try await server.run()

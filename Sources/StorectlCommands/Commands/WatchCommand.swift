@@ -14,10 +14,9 @@ struct WatchCommand: ParsableCommand {
             to the list after the preceding changes. Stop with Ctrl-C.
 
             Lines that start with ~ report the state of the list; they do not change its \
-            entries. These lines contain loading while the list's tables are built; failed if \
-            the list cannot be read, shows a frozen key, or waits for a remote; and current when \
-            no failure remains. A line with failed ends with the time of the next attempt, if \
-            known.
+            entries. Such a line contains "loading" while the list's tables are built, "failed" if \
+            the list cannot be read, shows a frozen key or waits for a remote, and "current" when \
+            no failure remains. A "failed" line ends with the time of the next attempt, if known.
 
             Queries without a stable order cannot be watched: show, user, extraction-plan, \
             statistics, news, schedule-changes, and playability, playback, queue, extractions and \
@@ -182,7 +181,7 @@ struct WatchOptions: ParsableArguments {
 struct FollowingOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Stop after this many updates. The initial list counts as one; loading progress does not count.",
+            "Stop after this many updates. The initial list counts as an update; loading progress does not.",
             valueName: "n"))
     var updates: Int?
 
@@ -194,7 +193,7 @@ struct FollowingOptions: ParsableArguments {
     /// command.
     ///
     /// - Parameters:
-    ///   - cells: Returns the columns that describe an entry in text.
+    ///   - cells: Returns the columns of an entry in the text output.
     ///   - begin: Starts watching the list.
     func run<Entry: Encodable & Hashable & Sendable>(
         _ projections: VideoProjections, _ options: StoreOptions,

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import Tapedeck
 
-/// An event as reports show it.
+/// An event as it appears in reports.
 struct EventReport {
     let event: EventEnvelope
 

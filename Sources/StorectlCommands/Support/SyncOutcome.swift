@@ -35,7 +35,7 @@ struct SyncOutcome {
     private let freshUntil: UInt64?
     /// The number of a remote's pages that are left for the next sync.
     private let unread: Int
-    /// The nouns for the exchanged items: events, or intents and facts.
+    /// The nouns for the pushed and pulled items: "event" for both, or "intent" and "fact".
     private let units: (pushed: String, pulled: String)
     let error: CommandError?
     /// The time from which a remote accepts requests again, if it requested a long wait.

@@ -6,14 +6,14 @@ package import TapedeckVideo
 
 /// The connector for BirdTube's API: YouTube videos that users submit, with a chat for each.
 ///
-/// Every request is a `POST` with a JSON body. Every response of the API has status 200; its
+/// Every request is a `POST` with a JSON body. Every response of the API has status 200; the field
 /// `result` reports success or failure. Reading requires no login, and sessions never expire.
 ///
 /// | intent | request | safety |
 /// |---|---|---|
-/// | submission | `/video/register` | natural: a video is listed once, and "already registered" counts as success |
-/// | video opening that counts as a view | `/video/view` | once: each request raises the count, and the count does not show who opened the video |
-/// | chat message | `/channel/send` | probe: the message's `temp_id` is the id of the intent |
+/// | submission | `/video/register` | `natural`: a video is listed once, and "already registered" counts as success |
+/// | video opening that counts as a view | `/video/view` | `once`: each request raises the count, and the count does not show who opened the video |
+/// | chat message | `/channel/send` | `probe`: the message's `temp_id` is the id of the intent |
 ///
 /// | feed | contents |
 /// |---|---|
@@ -44,14 +44,14 @@ package import TapedeckVideo
 /// messages before that time, newest first; with `next`, which this connector does not use, it
 /// contains the messages after that time, oldest first. A page with fewer than `limit` messages is
 /// the last page. A page may contain more than `limit` messages, so that it does not end between
-/// messages with equal times. If a server nevertheless ends a page there, at most `limit` messages
-/// with that time are read. Reading requires no session. A 401 means that the session is unknown.
-/// For other errors, `result` is `error` and `message` gives the reason. Messages have the form
-/// described in `BirdTubeDocuments.message`, and keep the `temp_id` that they were sent with. If
-/// the server lacks these routes (404), everything else still works.
+/// messages with equal times. If a server nevertheless splits messages with equal times across
+/// pages, at most `limit` of these messages are read. Reading requires no session. A 401 means that
+/// the session is unknown. For other errors, `result` is `error` and `message` gives the reason.
+/// Messages have the form described in `BirdTubeDocuments.message`, and keep the `temp_id` that
+/// they were sent with. If the server lacks these routes (404), everything else still works.
 ///
 /// Each pass requests the newest page of every chat, and then older pages until it reaches known
-/// messages. It does not notice that an older message has since been blocked.
+/// messages. A pass does not notice when a known message is blocked later.
 package struct BirdTubeConnector: Connector {
     /// The number of rows requested per page; the server has no limit.
     static let rowsPerPage: Int64 = 50
@@ -229,8 +229,8 @@ package struct BirdTubeConnector: Connector {
         guard let channel = known.channel else {
             return .waiting(.notThere, "BirdTube lists no chat for \(intent.key.name)")
         }
-        // The newest known message may have a time in the future. The search for the new message
-        // would then end too early.
+        // If the newest known message had a time in the future, the search for the new message
+        // would end too early.
         let newest = min(known.newestMessage, Int64(clamping: intent.event.stamp.milliseconds))
         return .deliver([BirdTubeDelivery.message(message, intent.event.id, in: channel, newest)])
     }

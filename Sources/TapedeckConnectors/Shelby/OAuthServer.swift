@@ -84,7 +84,7 @@ struct OAuthServer {
         let start = reply.firstIndex(of: "?").map { reply.index(after: $0) } ?? reply.startIndex
         let fields = RemoteRequest.fields(of: String(reply[start...].prefix { $0 != "#" }))
         func value(_ name: String) -> String? { fields.first { $0.name == name }?.value }
-        // If the user denies the login, Twitter returns `denied`, and other servers
+        // If the user denies the login, Twitter returns `denied`, and other servers return
         // `oauth_problem`.
         guard value("denied") == nil, value("oauth_problem") == nil else {
             throw SyncFailure(
@@ -182,7 +182,7 @@ protocol OAuthConnector: Connector {
 extension ShelbyConnector: OAuthConnector {
     /// Returns Shelby's own server, which lets the user sign in with the service.
     ///
-    /// Like the 2012 app, requests a redirect to the app's address.
+    /// Like the 2012 app, this connector requests a redirect to the app's address.
     func oauthServer(
         for service: String, at address: String?, of remote: Remote
     ) throws(SyncFailure) -> OAuthServer {
@@ -211,7 +211,8 @@ extension ShelbyV1Connector: OAuthConnector {
         guard service == "twitter" else {
             throw SyncFailure(
                 .usage, "the address of the OAuth server of \(service.prefix(80)) is unknown",
-                hint: "pass it with --oauth-url, or use --uid and --token-file instead of --oauth")
+                hint: "pass the address with --oauth-url, or use --uid and --token-file instead of"
+                    + " --oauth")
         }
         return OAuthServer(address: "https://api.twitter.com/oauth")
     }

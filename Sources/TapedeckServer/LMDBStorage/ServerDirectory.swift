@@ -42,7 +42,7 @@ package struct ServerDirectory: Sendable {
         guard let lock = try ServerError.wrapping({ try FileLock.take(lock, .alone) }) else {
             throw ServerError(
                 .busy, "another server is using \(path)",
-                hint: "stop it first, or serve another directory")
+                hint: "stop the other server first, or serve another directory")
         }
         return lock
     }

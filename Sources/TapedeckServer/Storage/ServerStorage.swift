@@ -59,7 +59,7 @@ package protocol ServerStorage: Sendable {
     @discardableResult
     func revokeToken(_ id: String) async throws(ServerError) -> TokenInfo
 
-    /// Returns the numbers for `/metrics`.
+    /// Returns the counts that `/metrics` reports.
     func counts() async throws(ServerError) -> StorageCounts
 
     /// Throws the error that prevents further writes, if there is one.

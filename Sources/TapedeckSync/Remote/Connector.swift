@@ -279,7 +279,7 @@ package struct FeedLead: Hashable, Sendable {
 
 /// The part of a list that a page shows.
 package struct ListPart: Hashable, Sendable {
-    /// The share of a list that a page shows.
+    /// Whether a page shows a complete list or only a part of the list.
     package enum Extent: Hashable, Sendable {
         /// The complete list.
         case whole
@@ -432,7 +432,7 @@ package enum DeliveryPlan: Sendable {
     case waiting(ErrorCode, String)
     /// The intent can never be delivered.
     case refused(ErrorCode, String)
-    /// Send these requests in order; each is a separate target.
+    /// Send these requests in order; the outcome of each request is recorded separately.
     case deliver([Delivery])
 
     /// The requests that the plan may send.
@@ -449,16 +449,16 @@ package enum DeliveryPlan: Sendable {
 /// Data that was read before the intent was recorded proves nothing, because the remote may have
 /// been changed elsewhere in between.
 package enum Evidence: Sendable {
-    /// The remote cannot leave the state any more, or the request is no longer needed.
+    /// The remote can no longer leave the state, or the request is no longer needed.
     case final
     /// A feed that was read, at least up to its known rows, in a pass that began after the intent
     /// was recorded.
     ///
-    /// Otherwise, the feed is read first.
+    /// If the feed was not read in such a pass, the feed is read first.
     case feed(String)
     /// A feed that was read completely in a pass that began after the intent was recorded.
     ///
-    /// Otherwise, the deliveries are sent.
+    /// If the feed was not read completely in such a pass, the deliveries are sent.
     case wholeFeed(String, otherwise: [Delivery])
 }
 

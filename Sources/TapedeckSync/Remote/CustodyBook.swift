@@ -1,7 +1,7 @@
 package import TapedeckLog
 internal import TapedeckModel
 
-/// Determines which device may deliver each intent of a store now; see `Custody`.
+/// Determines which device may currently deliver each intent of a store; see `Custody`.
 ///
 /// Syncs and lists of pending intents use the same book, so they agree on which intents wait and
 /// why.
@@ -59,7 +59,8 @@ package struct CustodyBook {
             now: try ServerClock.now(clock, in: log))
     }
 
-    /// Returns the reason for and the end of a delivery's wait; nil if this device may deliver it.
+    /// Returns the reason why a delivery must wait, and the end of the wait; nil if this device may
+    /// deliver the intent now.
     ///
     /// Idempotent deliveries need no claim.
     func wait(_ answer: Custody.Answer, _ safety: DeliverySafety) throws -> SyncWait? {
@@ -81,9 +82,10 @@ package struct CustodyBook {
     /// Returns the remaining settling time, in milliseconds, during which a request that was
     /// already sent may still take effect.
     ///
-    /// If a clock may have been set since the dispatch, the settling time starts when the dispatch
-    /// was first seen here. For a request sent by another device, whose clock may be wrong, the
-    /// settling time starts when this device took over the intent; the request ended before that.
+    /// If a clock may have been changed since the dispatch, the settling time starts when the
+    /// dispatch was first seen here. For a request sent by another device, whose clock may be
+    /// wrong, the settling time starts when this device took over the intent; the request ended
+    /// before that.
     ///
     /// - Parameter part: The part of the delivery; nil if no dispatch is known.
     mutating func unsettled(

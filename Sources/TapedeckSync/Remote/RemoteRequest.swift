@@ -114,8 +114,8 @@ package struct RemoteResponse: Hashable, Sendable {
     /// The time of the response according to the remote, in milliseconds since 1970; nil if the
     /// response has no valid `Date` header.
     ///
-    /// The header has no milliseconds. If the local clock agrees with the header, the local time is
-    /// returned instead, so that two responses within the same second can be ordered.
+    /// The `Date` header has no milliseconds. If the local clock agrees with the header, the local
+    /// time is returned instead, so that two responses within the same second can be ordered.
     package var date: Int64? {
         guard let told = toldDate else { return nil }
         guard let receivedAt, (told..<told + RemoteResponse.agreement).contains(receivedAt) else {
@@ -124,8 +124,8 @@ package struct RemoteResponse: Hashable, Sendable {
         return receivedAt
     }
 
-    /// The local clock agrees with the header if the clock is ahead by less than this number of
-    /// milliseconds.
+    /// The number of milliseconds by which the local clock may be ahead of the `Date` header and
+    /// still agree with it.
     private static let agreement: Int64 = 2_000
 
     private var toldDate: Int64? {

@@ -18,7 +18,7 @@ extension RemoteSession {
             /// The lists that continue from page to page, and the time of the first response.
             private var lists: [String: Set<String>] = [:]
             private var readAt: Int64?
-            /// The other lists, by name.
+            /// The lists that do not continue on other pages, by name.
             private var documents: [String: WholeList] = [:]
             /// The list on the first page of a feed whose new rows appear only above known rows.
             private(set) var firstPart: ListPart?
@@ -169,8 +169,8 @@ extension RemoteSession {
             (feedCount, leadCount) = (feeds.count, leads.count)
         }
 
-        /// Adds new feeds, which are read next, and drops the feeds that are not in `feeds`; the other
-        /// feeds continue where they are.
+        /// Adds new feeds, which are read next, and drops the feeds that are not in `feeds`; the
+        /// other feeds continue where they left off.
         mutating func change(to feeds: [RemotePage]) {
             let dropped = walks.filter { !$0.isLead && !feeds.contains($0.feed) }.map(\.feed)
             walks.removeAll { !$0.isLead && dropped.contains($0.feed) }
@@ -273,7 +273,8 @@ extension RemoteSession {
             walk.hasNews = walk.hasNews || newCount > 0
             var ended: Ended?
             if content.missing != nil {
-                // If the feed disappears after its first pages, these prove nothing about the rest.
+                // If the feed disappears after its first pages were read, those pages prove nothing
+                // about the rest.
                 ended = Ended(
                     feed: walk.feed, mark: walk.version, lists: walk.wholeLists(false))
             } else if let next = content.next, !walk.isCovered(content.span) {

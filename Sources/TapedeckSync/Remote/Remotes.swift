@@ -56,7 +56,7 @@ public struct Remotes: Projection {
         }
     }
 
-    /// Folds an addition, a removal or a choice of a list.
+    /// Folds the addition or removal of a remote, or the choice of a list.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0:

@@ -14,7 +14,7 @@ extension AccountObserved: Observation {
     /// Always nil, because no system assigns versions to its accounts.
     public var remoteVersion: UInt64? { nil }
 
-    /// 1, because a sighting's time in milliseconds serves as its version.
+    /// Always 1, because the time of a sighting in milliseconds serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the names, the text fields and the URL, and removes unknown fields.
@@ -90,7 +90,7 @@ extension VisitStarted: VideoEvent {
     }
 }
 
-/// The format of account tags, and the check of account names.
+/// The format of account tags and the rules for account names.
 enum AccountNames {
     /// Returns `account/<system>:<account>`.
     static func tag(_ account: String, _ system: String) throws(ModelError) -> Tag {

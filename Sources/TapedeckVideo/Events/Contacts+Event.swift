@@ -38,7 +38,7 @@ extension ContactObserved: Observation {
     /// Always nil, because systems do not keep versions of the addresses they remember.
     public var remoteVersion: UInt64? { nil }
 
-    /// 1, because a sighting's time in milliseconds serves as its version.
+    /// Always 1, because the time of a sighting in milliseconds serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the address and the system.

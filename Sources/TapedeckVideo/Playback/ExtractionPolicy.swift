@@ -2,11 +2,11 @@ public import TapedeckModel
 
 /// A policy that determines which video's content URL to extract next.
 ///
-/// The policy is that of the 2013 app, as a pure function. URLs are extracted one at a time,
-/// starting with the current video. Call `plan` whenever the list, the current video or the known
-/// facts change. The plan contains the extraction to cancel, the extraction to run, and the videos
-/// to skip, each with a reason. The policy has no state, so there is nothing to resume: results and
-/// failures are in the log.
+/// The policy implements the rules of the 2013 app as a pure function. URLs are extracted one at a
+/// time, starting with the current video. Call `plan` whenever the list, the current video or the
+/// known facts change. The plan contains the extraction to cancel, the extraction to run, and the
+/// videos to skip, each with a reason. The policy has no state, so there is nothing to resume:
+/// results and failures are in the log.
 ///
 /// ```swift
 /// let policy = ExtractionPolicy(aheadCount: ExtractionPolicy.DeviceKind.tablet.aheadCount)

@@ -8,7 +8,7 @@ package struct PlaybackRun: Sendable {
     package private(set) var last: PlaybackCoalescing.Report?
     /// The time of the last report on the monotonic clock.
     private var steadyMilliseconds: UInt64 = 0
-    /// Whether the run begins at the last report because of `restart`.
+    /// Whether `restart` made the last report the beginning of a new run.
     private var isRestarted = false
 
     /// Creates a run without reports.
@@ -17,10 +17,11 @@ package struct PlaybackRun: Sendable {
     /// Adds the player's next report, which begins a new run if it belongs to another viewing or
     /// follows a skip.
     ///
-    /// - Returns: Three reports: `report` with its time played filled in; `ended`, the last report
-    ///   of the run that it ended, or nil if it ended none; and `start`, the report at which the
-    ///   run began after `restart`, or nil. Record `start` as well: without it, the time played
-    ///   before `restart` would be subtracted from the time played since then.
+    /// - Returns: Three reports: `report`, which now contains the time played; `ended`, the last
+    ///   report of the previous run, or nil if no run has ended; and `start`, the report at which
+    ///   `restart` began this run, or nil unless `report` is the first report after it. Record
+    ///   `start` as well: without it, the time played before `restart` would be subtracted from the
+    ///   time played since then.
     package mutating func add(
         _ report: PlaybackCoalescing.Report, steadyMilliseconds: UInt64
     ) -> (

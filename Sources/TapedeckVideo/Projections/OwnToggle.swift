@@ -1,7 +1,7 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// The user's last toggle of something that is on or off, and its outcome.
+/// The user's last change of an on/off state, such as a like, and its outcome.
 ///
 /// A remote may refuse the toggle. Once the remote has confirmed the toggle or the user has dropped
 /// it, the state shown by the remote applies again.

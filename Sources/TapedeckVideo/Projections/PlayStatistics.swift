@@ -14,10 +14,10 @@ public import TapedeckProjections
 ///   completions.
 /// - A **share** is counted once for each destination.
 ///
-/// Quarters of an hour add up to days in every time zone. A quarter without plays, watched time,
-/// completions or shares has no row. Positions are rounded to whole milliseconds, so the sums do
-/// not depend on how often a player reports, and they stay the same if `PlaybackCoalescing` omits
-/// reports.
+/// In every time zone, days consist of whole quarters of an hour. A quarter without plays, watched
+/// time, completions or shares has no row. Positions are rounded to whole milliseconds, so the sums
+/// do not depend on how often a player reports, and they stay the same if `PlaybackCoalescing`
+/// omits reports.
 ///
 /// Items: `v` viewing → its last report; `q` quarter → `Figures`. Table 0 contains the quarters,
 /// earliest first. The rows of table 0 come from the items.
@@ -39,12 +39,12 @@ public struct PlayStatistics: Projection {
     public var law: FoldLaw { .canonical }
     /// True: `PlaybackCompaction` removes only events that change no figure.
     public var foldsCompacted: Bool { true }
-    /// The rule in one sentence.
+    /// A sentence that explains how plays and watched time are counted.
     public var ruleText: String? {
         """
         A viewing counts as a play at its first report, and the progress between its reports \
-        counts as watched time; each quarter of an hour has the larger of two figures: \
-        the one that players reported, or the one that was recorded as watched.
+        counts as watched time; if players reported one figure for a quarter of an hour and \
+        `VideoWatched` events give another, the larger figure counts.
         """
     }
     /// One table: the quarters.
@@ -54,7 +54,7 @@ public struct PlayStatistics: Projection {
 
     static let quarterMilliseconds: Int64 = 900_000
 
-    /// Empty; all data is in the items.
+    /// The state is empty, because all data is in the items.
     public struct State: ProjectionState, Equatable {
         /// Creates the empty state.
         public init() {}
@@ -128,7 +128,7 @@ public struct PlayStatistics: Projection {
     }
 
     private static let viewing: [UInt8] = [UInt8(ascii: "v")]
-    /// The first byte of the names of the items that contain quarters.
+    /// The first byte in the name of each item that contains a quarter.
     static let quarter: [UInt8] = [UInt8(ascii: "q")]
 
     /// Folds a report, a watched interval or a share.

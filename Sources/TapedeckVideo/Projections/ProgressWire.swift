@@ -36,7 +36,8 @@ struct ProgressWire {
         self.played = played
     }
 
-    /// Finds the fields of a report whose numbers are finite.
+    /// Finds the fields; throws `.invalidPayload` if the message is invalid or contains a number
+    /// that is not finite.
     init(finite payload: RawSpan) throws(ModelError) {
         try self.init(payload)
         guard position.isFinite, duration.isFinite, played?.isFinite ?? true else {

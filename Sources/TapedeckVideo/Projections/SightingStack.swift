@@ -10,9 +10,9 @@ protocol PartialSighting: Sighting, SwiftProtobuf.Message, Equatable {
 }
 
 extension PartialSighting {
-    /// Empty: no field can be null.
+    /// By default, no field can be null.
     static var clearable: [String: Int] { [:] }
-    /// Empty: no field was null.
+    /// By default, no field was null.
     var cleared: [String] { [] }
 }
 

@@ -26,7 +26,7 @@ public struct UserList: Projection {
             ProfileEdited.eventType,
         ]
     }
-    /// The rule in one sentence.
+    /// A sentence that explains which value of a profile field is shown.
     public var ruleText: String? {
         """
         The last writer of each field wins: the user, by the time of the edit, or the \
@@ -77,7 +77,7 @@ public struct UserList: Projection {
             let before = profile
             profile.merge(newer: sighting)
             for field in ProfileField.allCases {
-                // A value that was unknown before is not a change.
+                // The first known value of a field does not count as a change.
                 guard let old = field.shown(by: before), field.shown(by: profile) != old
                 else { continue }
                 changes.removeAll { $0.field == field }

@@ -151,7 +151,7 @@ extension LiveQuery where Self == LiveList<PlaybackEntry> {
         let part = Self.Part(RowRange(of: projections.playback), prefix: 8) { row, queries, _ in
             LiveEntry(try queries.playbackEntry(row))
         }
-        // These rows contain the time watched.
+        // The statistics contain the time watched.
         let watched = RowRange(of: projections.statistics)
         return Self([part], details: [(watched, 8)], limit: limit, projections)
     }

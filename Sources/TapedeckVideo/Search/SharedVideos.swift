@@ -4,10 +4,11 @@ public import TapedeckProjections
 /// The videos that were shared or that are on a remote's list, with the titles of all their
 /// broadcasts.
 ///
-/// The items are those of `VideoList` and `VideoLists`, whose names begin with different letters.
-/// Lists show the title of the winning broadcast, but a search finds a video by the title of any
-/// broadcast. A video that was shared only once needs no more space than in `VideoList`. For other
-/// videos, the state contains each distinct title, so folding costs more.
+/// The state contains the items of both `VideoList` and `VideoLists`. The item names
+/// begin with different letters, so they do not collide. Lists show the title of the winning broadcast, but a
+/// search finds a video by the title of any broadcast. A video that was shared only once needs no
+/// more space than in `VideoList`. For other videos, the state contains each distinct title, so
+/// folding costs more.
 public struct SharedVideos: Projection {
     let list: VideoList
     private let entries = VideoLists()
@@ -24,10 +25,10 @@ public struct SharedVideos: Projection {
     public var tagKind: String { list.tagKind }
     /// The event types of the list of shared videos, followed by those of the remotes' lists.
     public var eventTypes: [EventType] { list.eventTypes + entries.eventTypes }
-    /// The law of the list, which also applies here because the titles depend only on the
+    /// The law of `VideoList`, which also applies here because the titles depend only on the
     /// broadcasts.
     public var law: FoldLaw { list.law }
-    /// The rule of the list, followed by a sentence about titles.
+    /// The rule of `VideoList`, followed by a sentence about titles.
     public var ruleText: String? {
         list.ruleText.map {
             """
@@ -120,7 +121,8 @@ public struct SharedVideos: Projection {
         }
     }
 
-    /// Folds the event as the list does, and updates the titles.
+    /// Folds an event as `VideoList` or `VideoLists` does; for `VideoList`, also updates the
+    /// titles.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         guard event.typeIndex < list.eventTypes.count else {
             var inner = KeyedState(key: key.key, state: key.state.entries, items: key.items)

@@ -208,7 +208,7 @@ import Testing
         #expect(account.user == "grace@example.org" && account.expiresAt == nil)
         #expect(try desk.birdTube.world.users.last?.nickname == "grace")
         #expect(sightings.count == 1 && desk.world.simulator.violations.isEmpty)
-        // Whale does not support signing up.
+        // The Whale connector does not support signing up.
         let failure = #expect(throws: SyncFailure.self) { try WhaleConnector().signUp(secrets, []) }
         #expect(failure?.code == .usage)
     }

@@ -6,7 +6,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Redirects, and waits that a remote requests.
+/// A remote's redirects, and the waits that a remote requests.
 @Suite(.offTasks) struct RedirectTests {
     private static func answer(
         _ status: Int, _ headers: (String, String)..., body: String = ""
@@ -106,7 +106,7 @@ import Testing
             let until = try #require(report.until)
             #expect(until > end - 60_000 && until < end + 60_000)
             rig.world.portal = nil
-            // Another sync before that time sends no requests.
+            // A second sync before the wait has ended sends no requests.
             let before = rig.world.requests.count
             let again = try #require(try device.sync())
             #expect(again.until == until)
@@ -130,7 +130,7 @@ import Testing
         #expect(report.failure == nil && report.until == nil)
     }
 
-    /// A failed sync does not use up the attempts of the next one.
+    /// A failed sync does not use up the attempts of the next sync.
     @Test func everySyncTriesThreeTimes() throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()

@@ -93,10 +93,10 @@ import Testing
         #expect(status.readAt == nil)
     }
 
-    /// The next sync sends a request that was never sent.
+    /// If the interrupted request was never sent, the next sync sends it.
     ///
-    /// If the request may have arrived, the sync looks for its effect; if that is impossible, the
-    /// outcome stays unknown.
+    /// If the interrupted request may have arrived, the next sync checks whether it took effect; if
+    /// no check is possible, the outcome stays unknown.
     @Test(arguments: [true, false])
     func interruptedDeliveriesAreQueuedAgainOnlyIfUnsent(isUnsent: Bool) async throws {
         let device = try RemoteStopTests.device()

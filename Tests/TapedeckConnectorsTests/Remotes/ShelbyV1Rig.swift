@@ -98,7 +98,8 @@ struct ShelbyV1Rig {
         }
     }
 
-    /// Adds older frames to the account's own roll, but no frame of the first untouched video.
+    /// Adds older frames to the account's own roll, but no frame of the first video in
+    /// `untouched()`.
     func fillRoll(_ count: Int) throws {
         let (account, now) = (try account(), Int64(world.clock.milliseconds))
         let first = try untouched().first

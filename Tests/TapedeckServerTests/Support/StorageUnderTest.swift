@@ -6,7 +6,7 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// The storages on which the conformance tests run.
+/// The storage implementations that the conformance tests run on.
 enum StorageKind: String, CaseIterable, CustomTestStringConvertible {
     case inMemory
     case lmdb

@@ -46,7 +46,7 @@ final class Simulation {
     var removed: UInt64 = 0
     var trace: [String] = []
     var board = Board()
-    /// The intents for the board.
+    /// The intents for the simulated remote (`Board`).
     var wishes: [(kind: String, text: String)] = []
     var failure: String?
     let clock: SharedClock
@@ -159,7 +159,8 @@ final class Simulation {
             device.isCutOff = (false, false)
             if !device.isUp { try device.startUp() }
         }
-        // This is much longer than the longest backoff plus a claim by each device for each wish.
+        // The rounds last much longer than the longest backoff plus a claim by each device for each
+        // intent.
         for round in 0..<(options.hasBoard ? 120 : 40) where failure == nil {
             try run(until: now + 30_000)
             // Nudge at least once, because a connection to a server that was wiped does not report

@@ -17,7 +17,7 @@ extension Caller where Simulator == ShelbyV2Simulator {
         sign = { request, now in request.signed((token, secret), at: now, nonce: String(now)) }
     }
 
-    /// Returns the channel that apps use: the first that is not public.
+    /// Returns the channel that apps use, which is the first channel that is not public.
     func channel() -> String { simulator.world.channels.first { !$0.isPublic }?.id ?? "" }
 
     mutating func broadcasts() throws -> [[String: Any]] {

@@ -1,7 +1,7 @@
 import TapedeckTesting
 import Testing
 
-/// Reads from the 2012 system.
+/// Reading from Shelby's 2012 system.
 struct ShelbyV2ReadTests {
     @Test func everyReadReturnsAnArray() throws {
         var ada = Caller.shelby()

@@ -25,9 +25,10 @@ extension ShelbyV1Simulator {
         return Self.result(world.frame(frame.id, call.now))
     }
 
-    /// Counts a view with both times at most once in 24 hours per user and frame, and counts a
-    /// user's completed view on every call.
+    /// Counts a view, a completed view, or both.
     ///
+    /// A call with a start and an end time counts as a view, but for each user and frame only once
+    /// in 24 hours. A signed-in user's call with `complete` counts as a completed view every time.
     /// A call that counts nothing also succeeds.
     mutating func watched(_ call: Call) throws(OutsideTables) -> SimulatedResponse {
         let fields = call.parameters

@@ -67,7 +67,7 @@ struct BenchSync {
         switch measure {
         case "sync-push": try await push()
         case "sync-one": try pushSingly(connections: 64)
-        // There is no other load on the server, so that syncs can be counted.
+        // With one connection, the server has no other load, so its syncs can be counted.
         case "sync-one-alone": try pushSingly(connections: 1)
         case "sync-fill": try await fill()
         case "sync-bootstrap": try await bootstrap()

@@ -226,8 +226,8 @@ private struct HTTPHead {
     }
 
     private static func isLength(_ line: ArraySlice<UInt8>) -> Bool {
-        // Uppercase and lowercase letters differ only in this bit; in the other characters, this
-        // bit is already set.
+        // Uppercase and lowercase letters differ only in this bit, which is already set in the
+        // hyphen and the colon.
         line.count > lengthName.count && zip(line, lengthName).allSatisfy { $0 | 0x20 == $1 }
     }
 
