@@ -56,9 +56,9 @@ public enum Connectors {
         return []
     }
 
-    /// The age up to which a `VideoWatched` or a `VisitStarted` is sent to a remote.
+    /// The maximum age at which a `VideoWatched` or a `VisitStarted` is still sent to a remote.
     ///
-    /// Remotes record a view or a visit at the time at which they receive it. Old views and visits
+    /// Remotes date a view or a visit by the time at which they receive it. Old views and visits
     /// would therefore get the wrong time, and a newly added remote would receive years of them.
     public static let watchedAgeMax = Duration.seconds(7 * 86_400)
 

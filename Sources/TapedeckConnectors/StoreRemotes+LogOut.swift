@@ -6,16 +6,16 @@ extension StoreRemotes {
     /// Logs this device out of a remote: deletes its login and ends its syncs with the remote,
     /// including syncs in other processes.
     ///
-    /// The store still belongs to the account, and pending deliveries wait for the next login to
-    /// it. The sign-out is recorded.
+    /// The store still belongs to the account, and pending deliveries wait until the user logs in
+    /// to the account again. The sign-out is recorded.
     ///
     /// - Parameter everywhere: Whether to first ask the remote to end all sessions of the account,
     ///   on all devices and in other programs. If that fails, the login stays.
     /// - Returns: The number of undelivered intents.
     ///
-    /// Throws `SyncError` with `.notFound`. If `everywhere` is true, it also throws `.usage` (the
-    /// system cannot end sessions, or the device is not logged in), `.offline`, or another code for
-    /// a failure of the remote.
+    /// Throws `SyncError` with `.notFound` if there is no such remote. If `everywhere` is true, it
+    /// also throws `.usage` (the system cannot end sessions, or the device is not logged in),
+    /// `.offline`, or another code for a failure of the remote.
     @discardableResult
     public func logOut(_ name: String, everywhere: Bool = false) async throws -> Int {
         let (remote, connector) = try await offThread { try self.connector(of: name) }

@@ -146,7 +146,7 @@ package struct ReadTransaction: ~Copyable, Readable {
     deinit { mdb_txn_abort(handle) }
 }
 
-/// The only write transaction.
+/// A write transaction; a file has at most one at a time.
 ///
 /// `commit()` ends the transaction. Dropping it without a commit undoes all changes.
 package struct WriteTransaction: ~Copyable, Writable {
@@ -161,7 +161,7 @@ package struct WriteTransaction: ~Copyable, Writable {
 
     @available(*, noasync)
     consuming func commit() throws(LMDBError) {
-        // LMDB frees the handle even when this fails.
+        // LMDB frees the handle even if the commit fails.
         isOpen = false
         let code = mdb_txn_commit(handle)
         guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
@@ -203,9 +203,9 @@ package struct Table: Sendable {
             }
             throw LMDBError(code, path: path)
         }
-        // LMDB takes the key order from the file and ignores the requested order. Small
-        // integers sort in the same order as their bytes, so a page check cannot detect wrong
-        // flags.
+        // LMDB takes the key order from the file and ignores the requested order. Wrong flags may
+        // go unnoticed by a check of the pages, because small integers and their bytes sort in the
+        // same order.
         var found: UInt32 = 0
         let asked = mdb_dbi_flags(transaction, opened, &found)
         guard asked == MDB_SUCCESS else { throw LMDBError(asked, path: path) }

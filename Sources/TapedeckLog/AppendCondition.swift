@@ -1,6 +1,6 @@
 public import TapedeckModel
 
-/// A guard on an append, which fails if the log contains a conflicting event.
+/// A condition that makes an append fail if the log contains a conflicting event.
 ///
 /// Conditions are checked against this store's log at the time of the commit, including events
 /// pulled from servers. Conditions are not replicated, so each fold repeats the check. The design
@@ -28,8 +28,9 @@ public struct AppendCondition: Sendable {
     /// Fails if the sighting is not new.
     ///
     /// The sightings of an entity are ordered by (version, observedAt, content). A sighting is not
-    /// new if a later sighting, or the sighting right before it, has the same content. The contents
-    /// A, B and A again are therefore three facts, while polling unchanged content adds no facts.
+    /// new if a later sighting, or the sighting right before it, has the same content. If the
+    /// content changes from A to B and back to A, all three sightings are therefore new, while
+    /// polling unchanged content adds no sightings.
     public static func factIsNew(_ fact: ObservedFact) -> AppendCondition {
         AppendCondition(kind: .fact(fact))
     }
@@ -66,9 +67,9 @@ public enum Durability: Sendable {
     case durable
     /// The append is acknowledged at once, while the events are only in memory.
     ///
-    /// The events are written with the next commit or within 100 ms. Use this for events such as
-    /// playback ticks: if the process dies before the commit, the events are lost. Readers in this
-    /// process see the events, because a read first commits pending ones. `EventLog.head` includes
-    /// them, and other processes see them, once they are on disk.
+    /// The events are written with the next commit or within 100 ms. Use this only for events that
+    /// may be lost, such as playback ticks, because they are lost if the process dies before the
+    /// commit. Readers in this process see the events, because a read first commits pending ones.
+    /// `EventLog.head` includes them, and other processes see them, once they are on disk.
     case buffered
 }

@@ -15,7 +15,7 @@ extension EventLog {
 
     /// The numbers of events and bytes after which a drain commits.
     ///
-    /// The limits keep a transaction far below the number of dirty pages that LMDB can hold.
+    /// The limits keep a transaction far below LMDB's limit on dirty pages.
     static let eventsPerCommitMax = 16_384
     static let bytesPerCommitMax = 16 << 20
 
@@ -26,7 +26,8 @@ extension EventLog {
     ///
     /// - Parameters:
     ///   - events: 1 to `eventsPerAppendMax` events, which get consecutive positions.
-    ///   - condition: A guard against events that are already recorded.
+    ///   - condition: A condition that makes the append fail if a conflicting event is already
+    ///     recorded.
     ///   - durability: The point at which to return; see `Durability`.
     /// - Returns: The assigned ids and positions; nil for `.buffered`, because they are not
     ///   assigned yet.
@@ -91,7 +92,7 @@ extension EventLog {
         guard (1...eventsPerAppendMax).contains(events.count) else {
             throw LogError(
                 .tooLarge, "cannot append \(events.count) events at once",
-                hint: "append 1 to \(eventsPerAppendMax) at a time")
+                hint: "append 1 to \(eventsPerAppendMax) events at a time")
         }
         for event in events {
             guard event.payload.count <= RecordLayout.payloadCountMax else {
@@ -104,7 +105,7 @@ extension EventLog {
             guard event.tags.count <= RecordLayout.tagsMax else {
                 throw LogError(
                     .invalidTag, "a \(event.type) has \(event.tags.count) tags",
-                    hint: "use at most \(RecordLayout.tagsMax)")
+                    hint: "use at most \(RecordLayout.tagsMax) tags")
             }
             guard event.type.isWellFormed else {
                 throw LogError(
@@ -268,7 +269,7 @@ final class AppendRequest: Sendable {
 
 /// The queue of requests for the writer.
 final class AppendQueue: @unchecked Sendable {
-    // All guarded by `condition`.
+    // `condition` guards all properties of the queue.
     private var waiting: [AppendRequest] = []
     private var inFlight = 0
     private var isDraining = false
@@ -341,7 +342,7 @@ final class AppendQueue: @unchecked Sendable {
         }
     }
 
-    /// Registers a write outside the queue; `finished(1)` ends it.
+    /// Registers a write outside the queue; the writer must call `finished(1)` afterwards.
     func beginDirectWrite() throws(LogError) {
         try locked { () throws(LogError) in
             try checkOpen()

@@ -12,8 +12,8 @@ package struct ForeignEvents: Sendable {
     package private(set) var furtherReceipts: [EventID: [Receipt]] = [:]
     /// Receipts for events that are already recorded.
     package var otherReceipts: [Receipt] = []
-    /// The ids of the first `namedCount` events, brought up to date when a separate receipt is
-    /// added.
+    /// The ids of the first `namedCount` events; the ids of later events are added when a separate
+    /// receipt is added.
     private var names: Set<EventID> = []
     private var namedCount = 0
 
@@ -51,7 +51,7 @@ package struct ForeignOutcome: Hashable, Sendable {
 }
 
 extension EventLog {
-    /// Records events and receipts from elsewhere, together with the sync engine's rows, in one
+    /// Records events and receipts from another store, together with the sync engine's rows, in one
     /// transaction.
     ///
     /// Repeating the call is safe, because known events are compared and skipped. Only effective

@@ -5,9 +5,9 @@ package import TapedeckLMDB
 ///
 /// If a log file is restored in place to an earlier state and more events are then appended, it has
 /// different events at positions that were used before. The log's length does not reveal the
-/// difference. Data derived from a log is therefore stored with two values to compare with the log:
-/// the checksum of the last record, which takes one lookup to compare, and a mark of everything up
-/// to that record, which is compared only when the store is opened.
+/// difference. Data derived from a log is therefore stored with two values that are compared with
+/// the log. The checksum of the last record takes one lookup to compare. The mark, which covers
+/// everything up to that record, is compared only when the store is opened.
 
 /// A digest of a log's contents up to a position.
 package struct HistoryMark: Hashable, Sendable {
@@ -16,8 +16,8 @@ package struct HistoryMark: Hashable, Sendable {
     /// The checksum of a commit's last record covers the origin's hash chain, and thereby all of
     /// its events.
     private var origins: Digest16
-    /// The checksum of the last override change; 0 if there was no change, or if its row has
-    /// changed since.
+    /// The checksum of the last override change; 0 if there was no change, or if the override has
+    /// been set again since.
     private var change: UInt32
 
     /// The mark before the first event.

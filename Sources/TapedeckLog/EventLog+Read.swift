@@ -92,7 +92,8 @@ extension EventLog {
         _ = try transaction.walk(tables.events, map, after: after, through: through) { entries in
             let intact = EventLog.intactCount(entries)
             for (index, entry) in entries.enumerated() {
-                // Records after the intact ones are checked again, to find the exact problem.
+                // All records from the first damaged one on are checked again, to find the exact
+                // problem.
                 let found = try record(entry.value, at: entry.key, checked: index >= intact)
                 guard entry.key == position + 1 || found.firstPosition <= position + 1 else {
                     throw LogError.damagedRecord(position + 1, "it is missing")
@@ -163,8 +164,8 @@ extension EventLog {
     ///   - type: The type of the events to return; nil for all types.
     ///   - tag: The tag of the events to return; nil for all events.
     ///
-    /// With a type or a tag, the index is used and the cost depends on the result. Otherwise, the
-    /// log is read.
+    /// With a type or a tag, the index is used, and the cost depends on the number of matching
+    /// events. Otherwise, the log is read.
     @available(*, noasync)
     public func events(
         after: LogPosition, limit: Int = 1_000, type: EventType? = nil, tag: Tag? = nil
@@ -325,8 +326,8 @@ extension EventLog {
         return try position(of: id.sequence, ordinal, row, transaction)
     }
 
-    /// Returns the position that an event, or its range stub, has in a state; nil if the event is
-    /// not recorded.
+    /// Returns the position of an event, or of its range stub, in the given state of the log; nil
+    /// if the event is not recorded.
     func position(
         of id: EventID, in state: LogState, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt64? {
@@ -360,7 +361,7 @@ extension EventLog {
             else { throw LogError.misplaced(id) }
             segment = read
         }
-        // The record itself must match, because a damaged row must not lead to another event.
+        // Check the record's id as well, because a damaged row could lead to another event.
         let cursor = try transaction.cursor(tables.events)
         let start =
             segment.firstPosition &+ (segment.isDense ? sequence &- segment.firstSequence : 0)
@@ -378,8 +379,8 @@ extension EventLog {
     /// Calls `body` with the positions of a term after `after`, in ascending order, until it
     /// returns false.
     ///
-    /// Every run is searched, and then the tail. Different terms can have the same hash, so `body`
-    /// must check the event.
+    /// Searches every run of the index, and then the tail. Different terms can have the same hash,
+    /// so `body` must check the event.
     func forEachPosition(
         of term: Term, _ transaction: borrowing some Readable & ~Copyable, after: UInt64,
         _ body: (UInt64) throws -> Bool
@@ -388,8 +389,8 @@ extension EventLog {
             decoding: try transaction.meta(tables, MetaKey.runs))
         let cursor = try transaction.cursor(tables.index)
         for run in catalogue.runs where run.upper > after {
-            // An entry with a damaged key is still between its neighbours, so the entries before
-            // and after those of the term are checked as well.
+            // The entries right before and after the term's entries are checked as well, because
+            // one of them may belong to the term but have a damaged key.
             let before = try cursor.lastBelow(IndexEntry.key(run: run.number, term: term.hash))
             try IndexEntry.check(before)
             var entry = before == nil ? try cursor.first() : try cursor.next()

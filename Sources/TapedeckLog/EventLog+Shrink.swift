@@ -34,7 +34,7 @@ extension EventLog {
         do throws(LogError) {
             _ = try place.readMarker()
         } catch {
-            // Another process erased the store, so this lock is a leftover.
+            // Another process has erased the store, so its lock file is no longer needed.
             if error.code == .noStore { lock.remove() } else { lock.release() }
             throw error
         }

@@ -28,7 +28,8 @@ public final class EventLog: Sendable {
         public var mapSizeBytes: Int
         /// Whether the log is opened without writing anything, as for read-only media.
         public var isReadOnly: Bool
-        /// The number of unindexed events above which they are indexed in the background.
+        /// The maximum number of unindexed events; if there are more, they are indexed in the
+        /// background.
         public var unindexedEventsMax: UInt64
         /// The clock, in milliseconds since 1970; tests and simulators replace it.
         public var now: @Sendable () -> UInt64
@@ -293,7 +294,7 @@ public final class EventLog: Sendable {
 
 extension LogError {
     static let isClosed = LogError(
-        .closed, "the store is closed or suspended", hint: "open it again, or call resume()")
+        .closed, "the store is closed or suspended", hint: "open the store again, or call resume()")
 
     static func wrapping(_ error: any Error) -> LogError {
         do {

@@ -30,7 +30,7 @@ struct ExportReader: ~Copyable {
     var byteCount: Int { file.byteCount }
     var isAtEnd: Bool { offset == file.byteCount }
 
-    /// Returns the next body, or nil at the end of the file.
+    /// Returns the body of the next entry, or nil at the end of the file.
     ///
     /// The first byte of a body is its kind.
     mutating func next() throws(LogError) -> [UInt8]? {
@@ -61,7 +61,7 @@ struct ExportReader: ~Copyable {
         return body
     }
 
-    /// Returns the digest that the trailer should have.
+    /// Returns the digest that the trailer should contain.
     func digest() -> [UInt8] { sha.map { Array($0.finalize()) } ?? [] }
 
     func damaged(_ what: String) -> LogError { ExportFormat.damaged(path, offset, what) }

@@ -16,9 +16,10 @@ struct SubscriptionMark: Hashable {
 ///
 /// A log that was restored to an earlier state has different events after some unknown position.
 /// Earlier marks are therefore kept, at distances that grow with their age. A mark is dropped once
-/// its two neighbours are close together: the older one is at most `ratioMax` times as far from the
-/// newest mark as the newer one. Delivery restarts at the newest mark that is still valid, which is
-/// thus at most `ratioMax` times as far back as necessary.
+/// its two neighbours are close together, which means that the older neighbour is at most
+/// `ratioMax` times as far from the newest mark as the newer neighbour is. Delivery restarts at the
+/// newest mark that is still valid, which is thus at most `ratioMax` times as far back as
+/// necessary.
 struct SubscriptionMarks: Hashable {
     /// The maximum number of marks, which is enough for 2^46 events.
     ///
@@ -78,7 +79,7 @@ extension SubscriptionMarks: SlotContent {
     static func isBusy(_ name: String) -> LogError {
         LogError(
             .busy, "subscription \(name) is already open",
-            hint: "close it, or use another name")
+            hint: "close the subscription, or use another name")
     }
 
     static func isDamaged(_ path: String) -> LogError {

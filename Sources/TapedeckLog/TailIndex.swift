@@ -7,7 +7,7 @@ internal import TapedeckLMDB
 /// The index is built from the log when a term is first looked up, and later lookups extend it.
 /// Appends do not update it, so it does not matter which process recorded an event.
 final class TailIndex: @unchecked Sendable {
-    // All guarded by `lock`.
+    // `lock` guards all properties of the index.
     /// The index covers the positions in (base, covered].
     private var base: UInt64 = 0
     private var covered: UInt64 = 0
@@ -62,8 +62,8 @@ final class TailIndex: @unchecked Sendable {
                     self.entries.append((offset, previous))
                     self.newest[hash] = UInt32(self.entries.count)
                 }
-                // Updated per record, so that a retry after a failed scan does not add records
-                // twice.
+                // `covered` is updated after each record, so that a retry after a failed scan does
+                // not add records twice.
                 self.covered = record.position
             }
         }

@@ -34,7 +34,8 @@ public struct LineageID: Hashable, Comparable, Sendable, CustomStringConvertible
     }
 }
 
-/// A sync server's confirmation that it received an event, stored in the log as durably as events.
+/// A sync server's confirmation that it received an event, stored in the log as durably as the
+/// event.
 ///
 /// Receipts let devices with different clocks agree on times. The **effective stamp** of an event
 /// is the earlier of its own stamp and the time at which a server received it. If an event has

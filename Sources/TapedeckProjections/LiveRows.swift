@@ -3,9 +3,9 @@ internal import TapedeckModel
 /// The last reported rows of a followed list.
 ///
 /// Changed rows are found by binary search, so the cost of an update depends on the number of rows
-/// it affects, and only slightly on the size of the list. Each change is noted as it is made. If a
-/// read fails before the update is complete, the notes are kept, and repeating the call with the
-/// same changes completes the update.
+/// it affects, and only slightly on the size of the list. Each change is recorded as it is made. If
+/// a read fails before the update is complete, the recorded changes are kept, and repeating the
+/// call with the same changes completes the update.
 final class LiveRows<Query: LiveQuery>: LiveSource {
     typealias Entry = Query.Entry
 
@@ -77,7 +77,8 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         }
         return isOf(range, rows)
             || keys(of: rows, in: range).contains { key in
-                // A row that may affect every entry affects the list unless the list is empty.
+                // A row without a subject may affect every entry, so it matters unless the list is
+                // empty.
                 query.subject(ofDetail: key, in: index).map { bySubject[$0] != nil }
                     ?? !entries.isEmpty
             }
@@ -87,7 +88,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         ProjectionDriver.fingerprint(of: projection) == rows.projection
     }
 
-    /// Returns whether the entire range belongs to a key.
+    /// Returns whether the key of `rows` owns the entire range, in the same projection.
     private func isOf(_ range: RowRange, _ rows: KeyRows) -> Bool {
         isOf(range.projection, rows) && range.isOf(rows.key)
     }
@@ -128,7 +129,8 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
             }
         }
         let held = hasMore
-        // All the rows just read belong to the list, even if they come after its previous last row.
+        // Every row that was just read belongs to the list, even if it comes after the list's
+        // previous last row.
         hasMore = false
         defer { hasMore = hasMore || held }
         try take(touched, stale: [], at: now, views)

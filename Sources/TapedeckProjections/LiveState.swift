@@ -93,12 +93,12 @@ extension LiveFailure {
     }
 }
 
-/// Provides the current waits for the remotes whose observations a list shows.
+/// Reports the remotes for which a list's data is waiting.
 package protocol LiveRemotes: Sendable {
     /// The projection that lists the remotes.
     var projection: any Projection { get }
 
-    /// Returns the current waits for the remotes of some systems.
+    /// Returns the remotes of the given systems for which data is waiting, with the reasons.
     func waits(at systems: [String], _ views: Views) throws -> [RemoteWait]
 }
 
@@ -106,7 +106,7 @@ package protocol LiveRemotes: Sendable {
 package struct RemoteWait: Hashable, Sendable {
     /// The name of the remote.
     package var remote: String
-    /// The key whose data is delayed; nil for everything from the remote.
+    /// The key whose data is delayed; nil if all data from the remote is delayed.
     package var key: Tag?
     package var reason: ErrorCode
     package var message: String

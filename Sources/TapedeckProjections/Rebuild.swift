@@ -26,8 +26,8 @@ package final class Rebuild: @unchecked Sendable {
     /// The end of the history to fold.
     package enum Limit: Sendable {
         case none
-        /// The events that were in this store when the event at the given position was its last
-        /// event, with all receipts that the log contains today.
+        /// The events of this store up to the given position, with all receipts that the log
+        /// contains today.
         case position(LogPosition)
         /// The events whose effective stamp is not later than the given stamp, according to the
         /// receipts that the log contains today.
@@ -57,7 +57,7 @@ package final class Rebuild: @unchecked Sendable {
     ///
     /// Other workers can therefore continue while one worker folds a large key.
     static let partitionsWaiting = 16
-    /// The approximate number of partition parts that fit into the buffer of unwritten output.
+    /// The approximate number of output parts that the buffer of unwritten output can hold.
     static let partsWaiting = 8
     /// The maximum number of checkpoints within the events of one key; only the latest are kept.
     static let checkpointsPerKeyMax = 4

@@ -3,7 +3,7 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// Writes the output of the folders to a new views file, on one thread.
+/// Writes the results of the folding threads to a new views file, on one thread.
 final class RebuildLoader: @unchecked Sendable {
     private let file: ViewsFile
     private let drivers: [ProjectionDriver]

@@ -12,10 +12,11 @@ struct HTTPFailure {
     let code: ErrorCode
     let message: String
     let hint: String?
-    /// Whether no connection was made, so the request cannot have arrived.
+    /// Whether the request cannot have arrived, because no connection was made.
     var isUnsent = false
 
-    private static let hintToLook = "check that it is running and that the address is correct"
+    private static let hintToLook =
+        "check that the server is running and that the address is correct"
 
     /// - Parameter base: The address of the server.
     init(_ error: any Error, at base: String) {
@@ -37,12 +38,12 @@ struct HTTPFailure {
         case let error as HTTPClientError
         where error == .readTimeout || error == .deadlineExceeded || error == .writeTimeout:
             self = failure(
-                "does not respond", hint: "check that it is the right server and is not stuck"
-            )
+                "does not respond",
+                hint: "check that the address is correct and that the server is not stuck")
         case let error as HTTPClientError where error == .remoteConnectionClosed:
             self = failure(
                 "closed the connection without responding",
-                hint: "check that it is running and that the address is correct")
+                hint: HTTPFailure.hintToLook)
         case is NIOTooManyBytesError:
             self = HTTPFailure(
                 code: .malformedRequest, message: "\(base) sent a response that is too large",

@@ -137,8 +137,8 @@ public struct EventCatalogue: Sendable {
 
     /// Returns an error that names the unknown or invalid member.
     ///
-    /// Protobuf's parser does not name the member. To find the member, the names are checked first,
-    /// and then each member is parsed separately.
+    /// Protobuf's parser does not report which member is invalid. To find the member, the names are
+    /// checked first, and then each member is parsed separately.
     private static func culprit<E: VideoEvent>(
         _: E.Type, _ json: [UInt8], _ members: [JSONParser.Member], _ fields: [String: JSONValue]
     ) -> ModelError {

@@ -166,12 +166,13 @@ import Testing
         #expect(try await figures(store) == [11, 10, 1])
         try await sight(store, 11, at: 4)
         #expect(try await figures(store) == [11, 11, 0])
-        // The outcome becomes `unsent` if the request was never sent or the user retries it.
+        // The outcome becomes `unsent` if the request was never sent, or if the user retries the
+        // intent.
         try await recordOutcome(store, opening, .unsent, at: 6)
         #expect(try await figures(store) == [12, 11, 1])
     }
 
-    // MARK: - At the remote
+    // MARK: - Deliveries to the remote
 
     @Test func openingsAreReportedOnceWithoutALogin() async throws {
         try await BirdTubeStage.run { stage in

@@ -2,8 +2,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// CT1: The week from Monday to Sunday, with days in the channel's time zone, sorted by start time, for any
-/// country and for web channels.
+/// CT1: The schedule of a week runs from Monday to Sunday and shows each episode on its day in the
+/// channel's time zone, in order of start time, for any country and for web channels.
 @Suite struct CT1Tests {
     @Test func daysFollowTheTimeZoneOfTheChannel() async throws {
         let stage = try await ScheduleStage("ct1")

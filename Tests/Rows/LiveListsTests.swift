@@ -47,7 +47,7 @@ import Testing
         let others = (LiveLists.otherOptions[list] ?? []).union(LiveLists.pageOptions)
         let (asked, followed) = (try words(of: "query"), try words(of: "watch"))
         #expect(asked.subtracting(others).subtracting(followed) == [])
-        // Every listed exception is necessary.
+        // Every option in `otherOptions` exists in the query and is missing from the live list.
         let named = LiveLists.otherOptions[list] ?? []
         #expect(named.isSubset(of: asked) && named.isDisjoint(with: followed))
     }

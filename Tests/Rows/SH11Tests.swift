@@ -4,7 +4,8 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// SH11: Several accounts with their services and channels, and no secrets in any event.
+/// SH11: Several accounts are kept with their services and channels, and no event contains a
+/// secret.
 @Suite struct SH11Tests {
     private static func sighting(
         _ seen: Int64, _ more: (inout AccountObserved) -> Void

@@ -2,7 +2,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// SH3: Whether a video can be played; a failed check does not count as "unplayable".
+/// SH3: Checks find out whether a video can be played; a failed check does not make it
+/// "unplayable".
 @Suite struct SH3Tests {
     private let place: TemporaryStore
     private let store: TapedeckStore
@@ -34,7 +35,7 @@ import Testing
         }
     }
 
-    /// Shares videos, each one second after the one before.
+    /// Shares videos at intervals of one second.
     private func share(_ videos: String...) async throws { try await share(videos) }
 
     private func share(_ videos: [String]) async throws {
@@ -182,7 +183,7 @@ import Testing
         #expect(try await entry("vimeo:7").checkUrl?.hasPrefix("https://vimeo.com/") == true)
         #expect(try await entry("hulu:1").checkUrl == nil)
 
-        // These findings never change, unlike those of a provider.
+        // These findings are final, unlike findings from a provider.
         place.clock.advance(by: .seconds(86_400 * 365))
         #expect(try await due() == ["vimeo:7", "youtube:a"])
     }

@@ -3,7 +3,7 @@ import TapedeckTesting
 import TapedeckVideo
 import Testing
 
-/// SH5: The notice "2 new videos & 1 new comment", backed by exact row changes.
+/// SH5: The notice "2 new videos & 1 new comment" is computed from exact row changes.
 struct SH5Tests {
     private let place: TemporaryStore
     private let store: TapedeckStore
@@ -83,7 +83,7 @@ struct SH5Tests {
         #expect(try await news(since: .start).text == "1 new video")
         try await store.append([comment(2)])
         #expect(try await news(since: .start).text == "1 new video & 1 new comment")
-        // The text of a share that is not among the newest does not count either.
+        // If a share is not among the newest, its text is not counted as a new comment.
         let mark = store.log.head
         try await store.append([
             BroadcastReceived.with {

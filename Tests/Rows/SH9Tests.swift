@@ -161,7 +161,7 @@ import Testing
 
     // MARK: - The address book
 
-    /// Notes four people, one of whom is a recent recipient.
+    /// Adds four people to the address book, one of whom is a recent recipient.
     private func noteFour() async throws {
         try await receive("Fall", sharer: nil, origin: "twitter")
         try await share(["email"], text: "1", to: ["grace@example.org"])

@@ -30,7 +30,8 @@ import Testing
         }
     }
 
-    /// A player in realistic use: it pauses, seeks, changes its speed, and is closed and resumed.
+    /// Simulates the realistic use of a player, which pauses, seeks, changes its speed, and is
+    /// closed and resumed.
     private struct Player {
         var generator: SeededGenerator
         var at = SR3RecorderTests.start
@@ -84,7 +85,7 @@ import Testing
             var report = PlaybackProgressed()
             (report.video, report.viewing) = (video, "v\(viewing)")
             (report.positionSeconds, report.durationSeconds) = (position, told)
-            // Not every player knows the time played.
+            // Some players do not report the time played.
             if viewing.isMultiple(of: 2) { report.playedSeconds = played }
             return report
         }

@@ -3,7 +3,7 @@ import TapedeckTesting
 import TestSupport
 import Testing
 
-/// Remotes with real processes: a simulated system, and stores whose syncs are killed.
+/// Syncs with remotes in real processes: a simulated system, and stores whose syncs are killed.
 ///
 /// `TAPEDECK_SEED=N` repeats the times at which syncs are killed.
 @Suite(.serialized, .offTasks) struct RemoteProcessTests {

@@ -23,7 +23,7 @@ import Testing
         for (name, count) in outcomes.sorted(by: { $0.key < $1.key }) { print(count, name) }
     }
 
-    /// A row that is not found under its damaged name must not be treated as missing.
+    /// A row or table with a damaged name must not be treated as missing.
     ///
     /// Flips every bit of the table names, of their flags, and of the keys of the log's small rows.
     @Test func damagedNameReturnsCorrectResultsOrErrors() throws {

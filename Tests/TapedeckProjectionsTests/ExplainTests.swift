@@ -63,8 +63,9 @@ import Testing
         #expect(now.rule == "The last note determines the word.")
     }
 
-    /// If one of the two equal events is left out, the other one yields the same state; the event
-    /// before them is lost in either case.
+    /// If one of the two equal events is left out, the other one yields the same state.
+    ///
+    /// The first event is overridden in either case.
     @Test func eventsWithTheSameEffectSupportEachOther() throws {
         let store = try TestStore([LastWord()], isLive: false)
         for text in ["first", "same", "same"] {

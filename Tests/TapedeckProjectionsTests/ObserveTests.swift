@@ -158,7 +158,7 @@ private struct ReplayedTable {
         batch.add(
             .inserted(Row(key: [1], value: [2])), projection: Digest16(high: 1, low: 1), table: 0)
         let count = DiffBatch.batchesMax
-        // A fresh file begins with a reset.
+        // In a new file, batch 1 is a reset.
         for _ in 0..<count + 9 { try file.environment.write { try ring.append(batch, $0) } }
         func numbers(after place: UInt64) throws -> [UInt64]? {
             try file.environment.read { try ring.batches(after: place, $0)?.map(\.number) }

@@ -45,7 +45,7 @@ import Testing
     }
 }
 
-/// Every projection of the domain runs in the suites.
+/// The order tests cover every projection of the domain.
 @Suite(.offTasks) struct RegistryTests {
     @Test func everyProjectionOfTheDomainIsRegistered() throws {
         let library = URL(fileURLWithPath: #filePath).deletingLastPathComponent()

@@ -6,8 +6,8 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// The log file was restored in place to an earlier state and then continued: views of the replaced
-/// events must not be served, no matter how long the log has become.
+/// After a log file has been restored in place to an earlier state and extended, views of the
+/// replaced events must not be served, however long the log has become.
 @Suite(.offTasks) struct ReplacedLogTests {
     /// The contents of the log file when this value was created.
     private struct Copy {

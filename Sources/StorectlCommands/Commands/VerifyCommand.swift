@@ -18,7 +18,7 @@ struct VerifyCommand: ParsableCommand {
               storectl verify --json
             """)
 
-    @Flag(help: "Run the check in this process, which damaged files may crash.")
+    @Flag(help: "Run the check in this process, which may crash if a file is damaged.")
     var inProcess = false
 
     @OptionGroup var options: StoreOptions
@@ -114,17 +114,17 @@ struct VerifyCommand: ParsableCommand {
         child.executableURL = try VerifyCommand.ownExecutable()
         child.arguments =
             ["verify", "--in-process", "--store", directory] + (options.json ? ["--json"] : [])
-        // The parent process reports a crash itself.
+        // After a crash, the parent process prints its own report.
         child.environment = ProcessInfo.processInfo.environment.merging(
             ["SWIFT_BACKTRACE": "enable=no"]) { $1 }
-        // A signal to the parent process is passed on to the check.
+        // The parent process forwards interrupt signals to the child process.
         Interruption.remember()
         do {
             try child.run()
         } catch {
             throw CommandError(
                 .internalError, "the check cannot be started",
-                hint: "storectl verify --in-process checks without a separate process",
+                hint: "storectl verify --in-process runs the check without a child process",
                 cause: error)
         }
         while child.isRunning {

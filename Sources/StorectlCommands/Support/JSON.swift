@@ -68,15 +68,16 @@ indirect enum JSON: Sendable {
         return String(value)
     }
 
-    /// Writes a JSON document from elsewhere, with the bidirectional and other hidden characters in
-    /// its strings escaped.
+    /// Writes JSON text that this encoder did not produce, and escapes the bidirectional and other
+    /// hidden characters in its strings.
     private static func writeDocument(_ text: String, into out: inout String) {
         guard text.utf8.contains(where: { [0x7F, 0xC2, 0xD8, 0xE2].contains($0) }) else {
             out += text
             return
         }
         for scalar in text.unicodeScalars {
-            // A line break between two values is not part of a string.
+            // Control characters below 0x7F are not escaped, because valid JSON has them only
+            // between values.
             if scalar.value >= 0x7F, VisibleText.isHidden(scalar) {
                 escape(scalar, into: &out)
             } else {
@@ -113,14 +114,14 @@ indirect enum JSON: Sendable {
 
     /// Returns whether a byte may start a character that must be escaped.
     ///
-    /// The control characters above 0x7F start with 0xC2, the bidirectional characters with 0xD8 or
-    /// 0xE2.
+    /// In UTF-8, control characters above 0x7F start with 0xC2, and bidirectional characters with
+    /// 0xD8 or 0xE2.
     private static func isSpecial(_ byte: UInt8) -> Bool {
         byte < 0x20 || [0x22, 0x5C, 0x7F, 0xC2, 0xD8, 0xE2].contains(byte)
     }
 }
 
-// MARK: - Values as documents
+// MARK: - Converting values to JSON
 
 extension JSON: ExpressibleByStringLiteral, ExpressibleByDictionaryLiteral {
     init(stringLiteral text: String) { self = .text(text) }

@@ -4,7 +4,7 @@ internal import Tapedeck
 /// The parameters of projections; each combination of parameters has its own tables.
 struct ParameterOptions: ParsableArguments {
     @Option(
-        help: "The broadcast that supplies the title and sharer of a video shared repeatedly.")
+        help: "The broadcast that supplies the title and sharer of a video with several shares.")
     var winner = WinnerArgument.oldest
 
     @Option(
@@ -26,7 +26,7 @@ struct ParameterOptions: ParsableArguments {
     }
 }
 
-/// `oldest` or `newest`.
+/// The winner rule in command-line arguments, `oldest` or `newest`.
 enum WinnerArgument: String, ExpressibleByArgument, CaseIterable {
     case oldest, newest
 

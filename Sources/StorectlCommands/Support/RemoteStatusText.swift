@@ -65,8 +65,10 @@ struct RemoteStatusText {
 extension Remote {
     /// The schedules that are read from TVmaze; empty for other systems.
     var schedules: JSON { parts(if: Connectors.hasSchedules(system)) }
-    /// The lists that the user has chosen; empty for remotes whose lists cannot be chosen, even if
-    /// they were chosen before the remote's address changed.
+    /// The lists that the user has chosen; empty if the remote's lists cannot be chosen.
+    ///
+    /// After a change of address, a remote may still have lists that were chosen for the old
+    /// address; they are left out.
     var lists: JSON { parts(if: Connectors.hasLists(system, url: url)) }
 
     private func parts(if isTheirKind: Bool) -> JSON {

@@ -15,7 +15,8 @@ enum ShippedProjections {
         let other: any Projection
     }
 
-    /// Returns the named projections that the parameters change.
+    /// Returns the named projections whose parameters differ from the defaults, each paired with
+    /// its default version.
     ///
     /// Without names, all projections are considered except the ones built on demand, such as the
     /// search index.

@@ -45,7 +45,7 @@ final class LiveConnections: Service {
             guard others < ServerLimits.liveConnectionsPerSpaceMax else {
                 return ServerError(
                     .throttled, "the space already has \(others) live connections",
-                    hint: "close some, or pull periodically instead")
+                    hint: "close some of the connections, or pull periodically instead")
             }
             state.lastNumber += 1
             state.count += 1

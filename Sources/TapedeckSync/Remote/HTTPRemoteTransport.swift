@@ -29,7 +29,7 @@ package struct HTTPRemoteTransport: RemoteTransport {
 
     /// - Parameter base: The address of the remote.
     ///
-    /// Throws `SyncError` with `.usage`.
+    /// Throws `SyncError` with `.usage` if the address is invalid.
     package init(base: String) throws(SyncError) {
         self.base = try HTTPAddress(base).base
         var configuration = HTTPClient.Configuration()

@@ -59,8 +59,8 @@ extension RemoteSession {
     /// Returns whether to look for intents to deliver before the next page is read.
     ///
     /// Changes that the user requests during a long pass over the remote's pages are delivered
-    /// before it ends. Older intents wait for the end of a short pass, because it may show that
-    /// they are already satisfied.
+    /// before the pass ends. Older intents wait until a short pass ends, because the pass may show
+    /// that they have already taken effect.
     mutating func isDeliveryDue() throws -> Bool {
         if delivering.isUnderWay { return true }
         let head = try log.currentHead()
@@ -122,7 +122,7 @@ extension RemoteSession {
                 }
                 last = rows.count < limit ? nil : rows.last?.row
                 delivering.queue = try rows.compactMap { row in
-                    // The connector lists derived intents.
+                    // Skip derived intents, which the connector lists itself.
                     guard !row.item.isDerived, row.item.end == nil,
                         let event = try log.event(row.item.event),
                         !outbox.isExpired(row.item, of: event.type, at: now)
@@ -184,8 +184,8 @@ extension RemoteSession {
             if let step = try step(delivery, of: intent, item) { return step }
             if delivering.blocked.contains(intent.key) { return nil }
         }
-        // All parts have ended. An intent with a single part has then ended too, so `standing` may
-        // be nil here.
+        // All parts of the intent have ended. If it has only one part, the intent has ended too, so
+        // `standing` may be nil.
         if let item = try standing(of: intent)?.item { try conclude(item, of: intent) }
         return nil
     }
@@ -241,8 +241,9 @@ extension RemoteSession {
         let answer = try custody.answer(for: item)
         let name = RemoteSession.name(of: delivery, intent)
         if let wait = try custody.wait(answer, delivery.safety) {
-            // Custody guards changes, not probes. A probe may show that the request of this device
-            // took effect; otherwise the probe proves nothing, because another device may deliver.
+            // Custody restricts changes, not probes. A probe may show that the request of this
+            // device took effect; otherwise the probe proves nothing, because another device may
+            // deliver.
             if part?.kind == .dispatched, part?.origin == log.origin, let probe = delivery.probe,
                 probedMissing.insert(name).inserted
             {
@@ -253,8 +254,8 @@ extension RemoteSession {
             return nil
         }
         if delivery.safety == .natural {
-            // The request is idempotent, so no claim is needed. If the remote accepts the request
-            // but it has no effect, it is not repeated until the next sync.
+            // The request is idempotent, so no claim is needed. A request that the remote accepts
+            // without effect is not repeated until the next sync.
             guard !delivered.contains(name) else {
                 block(intent)
                 return nil

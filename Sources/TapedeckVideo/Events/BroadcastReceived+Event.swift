@@ -18,7 +18,7 @@ extension BroadcastReceived: Observation {
         return time.map { UInt64(max(0, $0)) }
     }
 
-    /// One millisecond, because versions are in milliseconds.
+    /// Always 1, because versions are in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, the text fields and the times.
@@ -35,7 +35,8 @@ extension BroadcastReceived: Observation {
         if hasChannel { try FieldChecks.id(channel, "channel") }
         try FieldChecks.time(createdAt, "createdAt")
         try FieldChecks.time(updatedAt, "updatedAt")
-        // Remotes usually report keys. Changing a copy would copy all fields.
+        // Remotes usually report the video's key. Return early then, because changing a copy would
+        // copy all fields.
         if video == key { return self }
         var copy = self
         copy.video = key

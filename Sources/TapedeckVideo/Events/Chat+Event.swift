@@ -37,7 +37,7 @@ extension ChatMessageObserved: Observation {
     /// Always nil, because the remote does not version its messages.
     public var remoteVersion: UInt64? { nil }
 
-    /// 1, because a sighting's time in milliseconds serves as its version.
+    /// Always 1, because a sighting's time in milliseconds serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the number, the time, the kind, the text fields and the URLs.

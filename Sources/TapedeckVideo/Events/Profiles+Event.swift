@@ -70,7 +70,7 @@ extension FollowObserved: Observation {
     /// Always nil, because the remote does not assign versions to follow relationships.
     public var remoteVersion: UInt64? { nil }
 
-    /// 1, because a sighting's time in milliseconds serves as its version.
+    /// Always 1, because a sighting's time in milliseconds serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, and that `isOn` is set.

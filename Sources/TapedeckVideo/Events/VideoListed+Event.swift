@@ -13,7 +13,7 @@ extension VideoListed: Observation {
     /// Always nil, because remotes do not version the entries of lists.
     public var remoteVersion: UInt64? { nil }
 
-    /// 1, because a sighting's time in milliseconds serves as its version.
+    /// Always 1, because a sighting's time in milliseconds serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the list, the entry, the video and the time.

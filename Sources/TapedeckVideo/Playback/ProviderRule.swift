@@ -3,15 +3,15 @@
 /// The rules need no network. `PlayabilityCheck` uses the `standard` rule; the other rules are those
 /// of Shelby's two clients.
 public enum ProviderRule: String, Sendable, CaseIterable {
-    /// YouTube and Vimeo are asked, Dailymotion videos are playable, and other providers are
+    /// YouTube and Vimeo have to be asked, Dailymotion videos are playable, and other providers are
     /// unsupported.
     ///
-    /// Dailymotion's oEmbed answers only sites that have their own player, so its videos are judged
-    /// as in the 2013 apps (https://developers.dailymotion.com/docs/embed-with-oembed: `player` is
-    /// mandatory).
+    /// Dailymotion's oEmbed endpoint answers only callers with a registered player
+    /// (https://developers.dailymotion.com/docs/embed-with-oembed: `player` is mandatory), so
+    /// Dailymotion videos are judged as in the 2013 apps.
     case standard
-    /// The rule of the 2012 app: Vimeo videos are judged by the form of their ids, YouTube is
-    /// asked, and other providers are unsupported.
+    /// The rule of the 2012 app: Vimeo videos are judged by the form of their ids, YouTube has to
+    /// be asked, and other providers are unsupported.
     case shelby2012
     /// The rule of the 2013 and 2014 apps: YouTube and Dailymotion videos are playable, and so are
     /// Vimeo videos whose ids have at least six characters.

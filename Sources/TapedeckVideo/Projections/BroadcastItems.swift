@@ -15,7 +15,7 @@ enum BroadcastItems {
     static let byID: [UInt8] = [UInt8(ascii: "b")]
     static let byTime: [UInt8] = [UInt8(ascii: "c")]
     static let removed: [UInt8] = [UInt8(ascii: "x")]
-    /// Comments posted here; see `PostedComment.itemName`.
+    /// The prefix of the items for posted comments; see `PostedComment.itemName`.
     static let posted: [UInt8] = [UInt8(ascii: "l")]
 
     static func name(_ place: BroadcastPlace) -> RowKey { name(byTime, place) }

@@ -20,11 +20,11 @@ public struct Downloads: Projection {
     public var version: Int { 1 }
     /// `device`.
     public var tagKind: String { "device" }
-    /// Completed downloads and removals.
+    /// Completed and removed downloads.
     public var eventTypes: [EventType] { [DownloadCompleted.eventType, DownloadRemoved.eventType] }
-    /// Any order: only each device's newest report about a video is used.
+    /// Events fold in any order, because only each device's newest report about a video is used.
     public var law: FoldLaw { .any }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         The device's newest report about a video determines whether the video is on the \
@@ -33,7 +33,7 @@ public struct Downloads: Projection {
     }
     /// One table: the downloaded files.
     public var tables: [String] { ["oldest-first"] }
-    /// True: the rows of table 0 come from the items.
+    /// True, because the rows of table 0 come from the items.
     public var itemsYieldRows: Bool { true }
 
     /// Returns the tag of a device; an empty name means the default device.

@@ -18,9 +18,9 @@ public struct ExtractionCache: Projection {
     public var tagKind: String { "video" }
     /// Extracted addresses and failed extractions.
     public var eventTypes: [EventType] { [VideoExtracted.eventType, ExtractionFailed.eventType] }
-    /// Any order: only the newest address and the newest failure are used.
+    /// Events fold in any order, because only the newest address and the newest failure are used.
     public var law: FoldLaw { .any }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         The newest address is kept, and so is the newest failure if it came after that address.

@@ -17,7 +17,7 @@ public struct KnownLists: Projection {
     public var tagKind: String { "list" }
     /// Sightings of lists.
     public var eventTypes: [EventType] { [ListObserved.eventType] }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         "Each field has the value of the newest sighting that contains the field."
     }

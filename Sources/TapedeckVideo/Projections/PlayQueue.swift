@@ -39,16 +39,16 @@ public struct PlayQueue: Projection {
             QueueCleared.eventType,
         ]
     }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         The changes apply one after another, in the order in which they happened; a queue \
         contains a video at most once.
         """
     }
-    /// One table: the entries.
+    /// One table, which contains the entries of all queues.
     public var tables: [String] { ["by-place"] }
-    /// True: the rows of table 0 come from the items.
+    /// True, because the rows of table 0 come from the items.
     public var itemsYieldRows: Bool { true }
 
     /// Returns the tag of a queue; an empty name means the default queue.

@@ -12,11 +12,11 @@ public import TapedeckProjections
 /// arrival does not matter. Rows of tables 0, 2, 3 and 4 are sorted by the time at which the state
 /// begins, and rows of table 1 by the time at which it ends. The videos that are in a state at any
 /// given time are therefore a range of that state's table. Tables 3 and 4, merged by key, contain
-/// the checks to make: no video is in both, and unchecked videos come first, because their state
+/// the checks to make. No video is in both tables. Unchecked videos come first, because their state
 /// begins at 0 unless a remote has reported them as unplayable.
 ///
 /// Items: for each broadcast (`b` broadcast) and each entry of a remote's list (`l` list entry), a
-/// `Listing`. A video is listed while a remote has at least one of them.
+/// `Listing`. A video is listed while a remote has at least one broadcast or list entry of it.
 public struct Playability: Projection {
     /// Creates the projection.
     public init() {}
@@ -34,9 +34,10 @@ public struct Playability: Projection {
             VideoListed.eventType,
         ]
     }
-    /// Any order: each field is the newest value, or the earliest or latest of several times.
+    /// Events fold in any order, because each field is the newest value, or the earliest or latest
+    /// of several times.
     public var law: FoldLaw { .any }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         The last conclusive check is the verdict, and a failed check is kept only if it came \
@@ -49,7 +50,7 @@ public struct Playability: Projection {
         ["playable", "unplayable", "failed", "unchecked-newest-first", "next-check"]
     }
 
-    /// True: queries ask whether a video has been checked at all.
+    /// True, because queries ask whether a video has been checked at all.
     public var statesAreFollowed: Bool { true }
 
     static let playable = 0
@@ -222,7 +223,7 @@ public struct Playability: Projection {
         }
     }
 
-    /// Adds a row to each table in which the video appears now or at another time.
+    /// Adds a row to each table in which the video appears at some time.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         var value = StateWriter()
         state.shown.encode(into: &value)

@@ -8,8 +8,8 @@ public import TapedeckProjections
 /// recorded in segments (`AnswerRecording`), merged and submitted. All recordings and submitted
 /// answers are stored under the question, since an answer has no id until a remote shows it.
 /// Remotes report no times, so lists are sorted by the number of the question, highest first.
-/// Questions that were asked here and that no remote has shown are in `UserList`, since they have
-/// no number yet.
+/// Questions that the user has asked and that no remote has shown yet are in `UserList`, since they
+/// have no number yet.
 public struct QuestionList: Projection {
     /// Creates the projection.
     public init() {}
@@ -29,11 +29,11 @@ public struct QuestionList: Projection {
             AnswerMergeFailed.eventType, IntentOutcome.eventType,
         ]
     }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         A question has the content of its newest sighting, and it is answered once an answer has \
-        been shown or uploaded; until then, the answer recorded here determines the question's \
+        been shown or uploaded; until then, the last recorded answer determines the question's \
         progress.
         """
     }
@@ -59,7 +59,7 @@ public struct QuestionList: Projection {
         var question = QuestionObserved()
         /// The id of the question's answer; nil if there is none.
         var answer: String?
-        /// The last answer recorded here, and the event that recorded it.
+        /// The last answer recorded on one of the user's devices, and the event that recorded it.
         var recorded: RecordedAnswer?
         /// The last outcome of each submitted answer.
         private(set) var outcomes: [AnswerOutcome] = []
@@ -231,7 +231,7 @@ struct AnswerOutcome: Equatable {
     var outcome: IntentOutcome
 }
 
-/// An answer that was recorded here.
+/// An answer recorded on one of the user's devices.
 struct RecordedAnswer: Equatable {
     var event: EventID
     /// The time in Unix milliseconds.

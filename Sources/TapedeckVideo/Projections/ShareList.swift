@@ -17,15 +17,15 @@ public struct ShareList: Projection {
     public var tagKind: String { "video" }
     /// Shares of videos.
     public var eventTypes: [EventType] { [VideoShared.eventType] }
-    /// Any order: shares are independent of each other.
+    /// Events fold in any order, because shares are independent of each other.
     public var law: FoldLaw { .any }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         "Every share is listed once; the latest comes first."
     }
     /// One table: the list.
     public var tables: [String] { ["last-first"] }
-    /// True: the rows of table 0 come from the items.
+    /// True, because the rows of table 0 come from the items.
     public var itemsYieldRows: Bool { true }
 
     /// The number of times a video was shared.

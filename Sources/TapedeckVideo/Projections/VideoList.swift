@@ -3,13 +3,13 @@ public import TapedeckProjections
 
 /// The shared videos: one row per video, combined from its broadcasts, with comments and likes.
 ///
-/// Items: `BroadcastItems`, comments as described in `CommentedState`, `k` intent → the time at
-/// which a remote confirmed the intent, and `d` → the merged descriptions of the video. Table 0
-/// contains the videos that have a broadcast, latest share first. Tables 1 and 2 contain the videos
-/// that the user likes, by latest share and by latest like. Table 3 is the index of duplicates: the
-/// videos that have more than one broadcast, by key. Table 4 contains, by key, the videos that were
-/// neither shared nor liked but are known for another reason. The value of a row is the visible
-/// part of the state.
+/// The items are the broadcasts (see `BroadcastItems`), the comments (see `CommentedState`), `k`
+/// intent → the time at which a remote confirmed the intent, and `d` → the merged descriptions of
+/// the video. Table 0 contains the videos that have a broadcast, latest share first. Tables 1 and 2
+/// contain the videos that the user likes, by latest share and by latest like. Table 3 is the index
+/// of duplicates: the videos that have more than one broadcast, by key. Table 4 contains, by key,
+/// the videos that were neither shared nor liked but are known for another reason. The value of a
+/// row is the visible part of the state.
 ///
 /// The user's last toggle determines whether a video is liked, until a remote confirms the toggle
 /// and then reports the likes of the video's broadcasts again. After that, or if there is no
@@ -37,7 +37,7 @@ public struct VideoList: Projection {
             VideoWatched.eventType,
         ]
     }
-    /// Any order: versions determine the newest sighting of a broadcast.
+    /// Events fold in any order, because versions determine the newest sighting of a broadcast.
     public var law: FoldLaw { .any }
     /// Five tables: all shared videos, the liked videos in two orders, the videos that were shared
     /// more than once, and the other known videos.
@@ -47,7 +47,7 @@ public struct VideoList: Projection {
             "others-by-key",
         ]
     }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         Every broadcast that the remote has not removed is counted once, with the content of its \
@@ -87,7 +87,7 @@ public struct VideoList: Projection {
         var about = VideoAbout()
         /// The number of broadcasts that the remote reports as watched.
         var watched: UInt64 = 0
-        /// Whether the user has watched the video here.
+        /// Whether the user has watched the video on one of the user's devices.
         var isWatchedHere = false
         /// The number of broadcasts whose text is one of the observed comments.
         var toldByMessage: UInt64 = 0
@@ -132,7 +132,7 @@ public struct VideoList: Projection {
             return shown
         }
 
-        /// Whether the state differs from the initial state in the fields that most videos lack.
+        /// Whether any of the fields that most videos lack is set.
         private var hasDetails: Bool {
             removed > 0 || watched > 0 || isWatchedHere || toldByMessage > 0 || sharerImage != nil
                 || about != VideoAbout()
@@ -210,8 +210,9 @@ public struct VideoList: Projection {
         }
     }
 
-    /// Adds a row for a shared video, another if it was shared more than once, and two more if it
-    /// is liked; or a row for another known video.
+    /// Adds a row to each table that lists the video: one if it was shared, one if it was shared
+    /// more than once, and two if it is liked; otherwise, one row if it is known for another
+    /// reason.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         let isLiked = state.isLiked
         guard state.broadcasts > 0 || isLiked || state.isKnown else { return }

@@ -25,20 +25,20 @@ public struct VideoLists: Projection {
     public var version: Int { 1 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Sightings of entries.
+    /// Sightings of list entries.
     public var eventTypes: [EventType] { [VideoListed.eventType] }
-    /// Any order: the fold order determines the newest sighting of an entry.
+    /// Events fold in any order, because the fold order determines the newest sighting of an entry.
     public var law: FoldLaw { .any }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         Each entry has the content of its newest sighting; on each list, a video has the \
         position of its newest entry.
         """
     }
-    /// One table: the lists.
+    /// One table, which contains the entries of all lists.
     public var tables: [String] { ["newest-first"] }
-    /// True: the rows of table 0 come from the items.
+    /// True, because the rows of table 0 come from the items.
     public var itemsYieldRows: Bool { true }
 
     /// The number of lists that contain a video.

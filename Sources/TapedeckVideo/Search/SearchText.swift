@@ -146,7 +146,7 @@ struct SearchText {
         starts.append(offset)
         return joined(
             parts.map { part in
-                // Include the whole character, even if the part ends within its folded form.
+                // Include the whole last character, even if the range ends within its folded form.
                 let last = starts[part.upperBound - 1]
                 return starts[
                     part.lowerBound]..<(starts[part.upperBound...].first { $0 > last }

@@ -7,7 +7,7 @@ import Testing
 /// Devices of one user like, mark and share videos; the text of every share is unique. `check`
 /// compares the remote and the settled stores with the acknowledged intents:
 ///
-/// 1. Every store has every intent once and unchanged.
+/// 1. Every store contains every intent exactly once and unchanged.
 /// 2. A share took effect at most once; if it did not take effect, every outbox lists it as
 ///    unknown.
 /// 3. The outboxes contain nothing else and are the same in all stores.

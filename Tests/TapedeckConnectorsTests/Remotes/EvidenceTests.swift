@@ -6,7 +6,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// Intents whose effect a remote already seems to show.
+/// Intents that a remote seems to have carried out before they are delivered.
 @Suite(.offTasks) struct EvidenceTests {
     /// Returns a device that has liked a video, and another device of the same user that has read
     /// the like.

@@ -269,7 +269,7 @@ import Testing
         #expect(try likers().isEmpty)
     }
 
-    /// The device fails between the pages of a list.
+    /// The device crashes between reading two pages of a list.
     @Test func incompletePassRemovesNothing() throws {
         let desk = try WhaleDesk()
         try desk.change { whale in

@@ -23,8 +23,8 @@ import Testing
         return try (device ?? phone).sync()
     }
 
-    /// Adds a user whom the account's user does not follow, with frames on the user's roll and with
-    /// dashboard entries for the first of them.
+    /// Adds a user whom the account's user does not follow, with frames on that user's roll, and
+    /// adds a dashboard entry for the first frame.
     private func addStranger(frames count: Int) throws -> (user: ShelbyV1World.User, roll: String) {
         let now = Int64(rig.world.clock.milliseconds)
         let id = "4f0000000000000000000001"
@@ -116,7 +116,7 @@ import Testing
         #expect(try lists()["roll/\(followed[0].id)"]?.isFollowed == true)
     }
 
-    /// An unreadable row may be any of the followed rolls.
+    /// An unreadable row might describe any of the followed rolls.
     @Test func unreadableRowsEndNoFollow() throws {
         try remotes().changeLists(of: "home", adding: ["following"])
         _ = try sync()

@@ -14,7 +14,7 @@ final class TestStore {
     private let projections: [any Projection]
 
     /// - Parameter isLive: Whether the projections exist from the beginning, so that all events are
-    ///   folded into live tables, instead of being built by the first read.
+    ///   folded into live tables; otherwise, the first read builds the tables.
     init(
         _ projections: [any Projection] = LibraryProjections.all, isLive: Bool = true,
         in folder: String = NSTemporaryDirectory()
@@ -59,8 +59,8 @@ final class TestStore {
         runner = ProjectionRunner(log, projections: projections ?? self.projections)
     }
 
-    /// Reopens the store as after a power loss: another boot, and unsynced files have lost their
-    /// contents.
+    /// Reopens the store as after a power loss: the boot id is different, and unsynced files have
+    /// lost their contents.
     func reopenAfterPowerLoss() throws {
         let bootID = StoreDirectory.bootID
         var lost: Set<UInt64> = []

@@ -29,7 +29,8 @@ struct LastTick: Projection {
         rows.add(table: 0, key: RowKey().text(key.name), value: Array(state.last.utf8))
     }
 
-    /// Removes a tick if the same clock has a later tick that is not fixed.
+    /// Returns a rule that removes a tick if its block contains a later, removable tick of the same
+    /// clock.
     static func rule(
         isSettled: @escaping @Sendable (EventID, [Receipt]) -> Bool
     ) -> CompactionRule {

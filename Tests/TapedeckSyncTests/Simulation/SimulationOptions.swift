@@ -86,9 +86,9 @@ enum PlantedBug: String, CaseIterable, CustomStringConvertible {
 
     var description: String { rawValue }
 
-    /// The seed of a schedule that catches the bug, to avoid a search.
+    /// The seed of a schedule that exposes the bug, so that tests need not search for one.
     ///
-    /// Other seeds catch the bug as well.
+    /// Other seeds expose the bug as well.
     var caughtBySeed: UInt64 {
         switch self {
         case .receiptsNotSeeded, .refusalUnseen: 9

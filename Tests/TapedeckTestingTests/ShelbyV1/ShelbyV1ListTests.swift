@@ -2,7 +2,7 @@ import Foundation
 import TapedeckTesting
 import Testing
 
-/// Lists in v1 and their contents.
+/// The lists of Shelby's API v1, and their contents.
 struct ShelbyV1ListTests {
     @Test func listsShowTwentyRowsNewestFirst() throws {
         var app = Caller.shelbyV1()

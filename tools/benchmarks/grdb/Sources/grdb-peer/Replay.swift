@@ -1,6 +1,6 @@
 import GRDB
 
-/// The four methods by which the replay benchmarks fold events.
+/// The four methods that the replay benchmarks use to fold events.
 ///
 /// The result has one row per video: the title and sharer of its oldest broadcast (by creation
 /// time, then by id), the number of its broadcasts, and the creation time of the newest broadcast.
@@ -212,9 +212,9 @@ private let isOlder = """
 /// If a query has a single `min`, SQLite takes bare columns from the row with the minimum, which is
 /// faster than window functions.
 ///
-/// For this purpose, age and id are packed into one integer (29, 2 and 32 bits). SQLite does not
-/// guarantee this behaviour if the query also has a `max`, so the newest creation time is grouped
-/// separately.
+/// The minimum is taken over one integer that combines the creation time (29 bits), the origin (2
+/// bits) and the sequence number (32 bits). SQLite does not guarantee this choice of row if the
+/// query also has a `max`, so the newest creation time is grouped separately.
 private let groupSQL = """
     INSERT INTO videoList
     SELECT video, title, sharer, createdAt, origin, sequence, broadcasts, newestAt

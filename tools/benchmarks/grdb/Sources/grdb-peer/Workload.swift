@@ -61,7 +61,8 @@ struct Workload {
         mix(seed &+ (4 &* i &+ k &+ 1) &* 0x9E37_79B9_7F4A_7C15)
     }
 
-    /// Returns a number that two generators share only if they generate the same events.
+    /// Returns a checksum of the generated events, which two generators share only if they generate
+    /// the same events.
     static func digest(events: Int, videos: Int, seed: UInt64) -> UInt64 {
         var workload = Workload(events: events, videos: videos, seed: seed)
         var digest: UInt64 = 0

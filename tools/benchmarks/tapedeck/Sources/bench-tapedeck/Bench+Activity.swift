@@ -4,8 +4,8 @@ import TapedeckTesting
 
 /// Stores and files of generated activity, with every projection live.
 extension Bench {
-    /// Fills a store with activity about videos, indexed except for its tail, and builds the
-    /// projections.
+    /// Fills a store with activity about videos, indexes all events except the last `tail`, and
+    /// builds the projections.
     func fill(tail: Int) throws {
         var activity = ActivityGenerator(seed: seed, videos: videos)
         try fill(tail: tail) { try activity.next().event() }
@@ -47,7 +47,7 @@ extension Bench {
         line(duration)
     }
 
-    // MARK: - Everything live
+    // MARK: - Keeping every projection up to date
 
     private func mixed() throws -> [ProposedEvent] {
         var activity = MixedActivityGenerator(seed: seed, videos: videos)
