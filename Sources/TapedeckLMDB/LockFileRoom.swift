@@ -6,7 +6,8 @@ internal import Foundation
 /// write to a hole would crash the process. Because the space is reserved, a full disk causes an
 /// ordinary error instead.
 enum LockFileRoom {
-    /// Slightly more than LMDB needs for the number of readers that `Environment` allows.
+    /// The number of bytes to reserve: slightly more than LMDB needs for the number of readers that
+    /// `Environment` allows.
     static let byteCount = 17 << 12
 
     /// The unit of `st_blocks`, independent of the file system's block size.

@@ -99,7 +99,7 @@ final class PageWalk {
             switch kind {
             case .tables: tree.flags == 0
             case .table: tree.flags == 0 || tree.flags == PageFile.Tree.integerKeys
-            // LMDB stores the flags of the entire file here; our files have only this flag.
+            // LMDB stores the flags of the entire file here; our files set only `MDB_NOSUBDIR`.
             case .free: tree.flags & ~PageWalk.noSubdirectory == PageFile.Tree.integerKeys
             }
         guard isKnown else {
@@ -406,8 +406,7 @@ final class PageWalk {
     /// Marks the leaves below a branch as reached without reading them, and returns the number of
     /// leaves marked.
     ///
-    /// Most pages of a large file are leaves, so this method does for many pages at once what
-    /// `claim` does for one.
+    /// Most pages of a large file are leaves, so this method claims many pages at once.
     private func claimLeaves(_ nodes: [Node], from parent: UInt64, _ name: String) -> UInt64 {
         let end = min(meta.lastPage + 1, filePages)
         let taken = reached.withUnsafeMutableBufferPointer { reached in

@@ -6,10 +6,10 @@ extension EventLog {
     /// Deletes a store's files, including its logins and blobs, and its directory if it is then
     /// empty.
     ///
-    /// The files of an interrupted `restore` or `create` are deleted too, even if there is no store.
-    /// Other files in the directory stay. The store ceases to exist atomically. If the deletion of
-    /// the remaining files is interrupted, the next `erase`, `create` or `restore` in this
-    /// directory completes it.
+    /// The files of an interrupted `restore` or `create` are deleted too, even if there is no
+    /// store. Other files in the directory are kept. The store ceases to exist atomically. If the
+    /// deletion of the remaining files is interrupted, the next `erase`, `create` or `restore` in
+    /// this directory completes it.
     ///
     /// Throws `LogError`: `.noStore`, `.busy` (a process has the store open), `.accessDenied`,
     /// `.readOnly`.
@@ -51,7 +51,8 @@ extension StoreDirectory {
     /// The caller holds the opening lock exclusively and has sole use of the store.
     func finishErasing() throws(LogError) {
         if exists { try ReplacedFile.move(marker, to: erasing) }
-        // Delete the log first, so that it is not mistaken for a log that has lost its marker.
+        // Delete the log first, because a remaining log would be mistaken for a store that has lost
+        // its marker file.
         try remove([log])
         let names = try names()
         for name in names where StoreDirectory.ownFolders.contains(name) || Self.isPart(name) {

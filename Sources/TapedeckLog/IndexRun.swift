@@ -68,8 +68,8 @@ struct RunReader {
         index = 0
         next = nil
         let cursor = try transaction.cursor(table)
-        // An entry with a damaged key is still between its neighbours. Without this check, the
-        // merge would lose the entry.
+        // An entry whose key is damaged keeps its place in the table, so it may be the last one
+        // before `from`. Without this check, the merge would lose that entry.
         let before = try cursor.lastBelow(from)
         try IndexEntry.check(before)
         var entry = before == nil ? try cursor.first() : try cursor.next()

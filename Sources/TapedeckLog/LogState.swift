@@ -51,8 +51,8 @@ struct LogState {
             throw LogError(.damaged, "the log's own origin \(own) is unknown")
         }
         self.own = ordinal
-        // This cross-check is possible because the rows and the events are written in the same
-        // transactions.
+        // The rows and the events are written in the same transactions, so they can be checked
+        // against each other.
         let last = try transaction.cursor(tables.events).last()?.key.loadUnaligned(as: UInt64.self)
         guard last ?? 0 == head else {
             throw LogError(
@@ -74,7 +74,7 @@ struct LogState {
         return chain
     }
 
-    /// Returns the chain of an origin up to its last event; nil if it was neither read nor set.
+    /// Returns the chain of an origin up to its last event; nil if the chain is not in memory.
     func knownChain(of origin: UInt32) -> HashChain? {
         Int(origin) < chains.count ? chains[Int(origin)] : nil
     }
@@ -106,8 +106,8 @@ struct LogState {
         var sequence = row.lastSequence
         while sequence > 0, position > 0 {
             guard let bytes = try transaction.get(tables.events, integer: position) else {
-                // The position is covered by a range stub or missing; if it is missing, the search
-                // ends without a chain.
+                // The position has no record: a range stub covers it, or the record is missing. If
+                // the record is missing, the search ends without a chain.
                 position -= 1
                 continue
             }

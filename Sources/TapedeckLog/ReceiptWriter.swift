@@ -37,7 +37,7 @@ struct ReceiptWriter: ~Copyable {
     }
 
     /// Records the first receipts of an event that was recorded in this transaction; returns the
-    /// number that had an effect.
+    /// number of receipts that had an effect.
     ///
     /// - Parameter cursor: A cursor on the table of receipts in `transaction`.
     mutating func addFirst(
@@ -74,8 +74,8 @@ struct ReceiptWriter: ~Copyable {
 
     /// Updates the override of an event to `standing`.
     ///
-    /// An existing row is kept even if its stamp now equals the event's own stamp, so that readers
-    /// that have folded the former row see the change.
+    /// An existing row is kept even if its stamp again equals the event's own stamp, so that
+    /// readers that have folded the row's previous stamp notice the change.
     mutating func settle(
         _ standing: Standing, of stamp: Stamp, at position: UInt64,
         _ transaction: borrowing WriteTransaction
@@ -133,8 +133,8 @@ enum ReceiptReader {
     /// Calls `body` with each receipt of a range of an origin's events, in order, until it returns
     /// false.
     ///
-    /// Throws `.damaged` for an unreadable receipt, even if only its key is damaged. A row with a
-    /// damaged key stays between its neighbours, so the rows next to the range are checked too.
+    /// Throws `.damaged` for an unreadable receipt, even if only its key is damaged. A row whose
+    /// key is damaged keeps its place in the table, so the rows next to the range are checked too.
     static func forEach(
         of origin: OriginID, ordinal: UInt32, _ sequences: ClosedRange<UInt64>,
         _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables,
@@ -146,8 +146,8 @@ enum ReceiptReader {
         )
         let near = EventID(origin: origin, sequence: sequences.lowerBound)
         let cursor = try transaction.cursor(tables.receipts)
-        // A row whose key is damaged keeps its place between its neighbours, so check the
-        // neighbours too; see `forEachPosition`.
+        // A row whose key is damaged keeps its place in the table, so also check the rows next to
+        // the range; see `forEachPosition`.
         let before = try cursor.lastBelow(lower)
         try check(before, near: near)
         var entry = before == nil ? try cursor.first() : try cursor.next()

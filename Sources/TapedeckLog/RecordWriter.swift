@@ -8,11 +8,11 @@ struct RecordWriter: ~Copyable {
     private let tables: LogTables
     private var buffer: [UInt8] = []
     private var canonical = CanonicalEvent()
-    /// The origins whose rows have to be written: the last one, then the earlier ones; usually
-    /// there is only one.
+    /// The origins whose rows have to be written: the last one in `lastTouched`, and any earlier
+    /// ones in `touched`.
     private var lastTouched: UInt32?
     private var touched: Set<UInt32> = []
-    /// The names and numbers of types that were passed as bytes, by the hash of the name.
+    /// The types whose names were passed as bytes, with their numbers, by the hash of the name.
     private var types: [UInt64: (name: [UInt8], ordinal: UInt16)] = [:]
     /// The original events that have or may have reissues; the status of these reissues is
     /// determined after the last event.
@@ -24,7 +24,7 @@ struct RecordWriter: ~Copyable {
         buffer.reserveCapacity(4_096)
     }
 
-    /// Writes an event as the next one of its origin.
+    /// Writes an event as the next event of its origin.
     ///
     /// - Parameters:
     ///   - endsCommit: Whether this is the last event of its origin in the transaction; if true,
@@ -63,7 +63,7 @@ struct RecordWriter: ~Copyable {
         try advance(origin, sequence: sequence, position: position, transaction)
     }
 
-    /// Writes a foreign event, given as canonical bytes, as the next one of its origin.
+    /// Writes a foreign event, given as canonical bytes, as the next event of its origin.
     mutating func add(
         _ event: CanonicalView, origin: UInt32, endsCommit: Bool,
         _ transaction: borrowing WriteTransaction, _ cursor: borrowing Cursor

@@ -48,7 +48,7 @@ extension EventLog {
         }
     }
 
-    /// Writes all or none of the rows; they are on disk on return.
+    /// Writes all or none of the rows; the rows are on disk when this method returns.
     @available(*, noasync)
     package func setSyncRows(_ rows: [SyncRow]) throws(LogError) {
         try write { transaction in

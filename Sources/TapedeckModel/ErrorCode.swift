@@ -87,7 +87,7 @@ extension ErrorCode {
     public static let noStore = ErrorCode(rawValue: "noStore")
     /// The directory already contains a store.
     ///
-    /// Use that store, or erase it first.
+    /// Use the existing store, or erase it first.
     public static let storeExists = ErrorCode(rawValue: "storeExists")
     /// The call conflicts with another use of the store.
     ///
@@ -103,7 +103,7 @@ extension ErrorCode {
     public static let diskFull = ErrorCode(rawValue: "diskFull")
     /// The directory or file is not writable.
     ///
-    /// Make it writable, or move the store.
+    /// Make the directory or file writable, or move the store.
     public static let readOnly = ErrorCode(rawValue: "readOnly")
     /// The operating system denied access.
     ///
@@ -163,12 +163,12 @@ extension ErrorCode {
     public static let redirected = ErrorCode(rawValue: "redirected")
     /// A message does not follow the protocol.
     ///
-    /// Upgrade the older side, or report it.
+    /// Upgrade the older side, or report the error.
     public static let malformedRequest = ErrorCode(rawValue: "malformedRequest")
     /// A message between a device and a sync server was changed in transit.
     ///
-    /// Tapedeck requests it again. If it happens often, check the proxies and networks between the
-    /// device and the server.
+    /// Tapedeck requests it again. If this happens often, check the proxies and networks between
+    /// the device and the server.
     public static let altered = ErrorCode(rawValue: "altered")
     /// The two sides have no protocol version in common.
     ///
@@ -205,7 +205,7 @@ extension ErrorCode {
     public static let unconfirmed = ErrorCode(rawValue: "unconfirmed")
     /// A check found a difference.
     ///
-    /// The message says where. `storectl replay` rebuilds projections.
+    /// The message says where the difference is. `storectl replay` rebuilds projections.
     public static let checkFailed = ErrorCode(rawValue: "checkFailed")
     /// The command line is invalid.
     ///
@@ -213,7 +213,7 @@ extension ErrorCode {
     public static let usage = ErrorCode(rawValue: "usage")
     /// A defect in Tapedeck.
     ///
-    /// Report it with the message and the output of `storectl status`.
+    /// Report the defect with the message and the output of `storectl status`.
     public static let internalError = ErrorCode(rawValue: "internalError")
 
     /// Every code with its exit class, in the order of `schema/errors.md`.

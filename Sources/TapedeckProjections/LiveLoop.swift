@@ -58,7 +58,7 @@ package final class LiveLoop<Entry: Hashable & Sendable>: @unchecked Sendable {
     private let names: [String]
     private let queue = DispatchQueue(label: "tapedeck.projections.live", qos: .userInitiated)
     private var isFirst = true
-    /// The state last reported.
+    /// The last reported state.
     private var state = LiveState()
     private var retry = LiveRetry()
     /// All current problems, and the problems that concern the list.

@@ -74,7 +74,8 @@ final class OpenViews: @unchecked Sendable {
         let file = Foundation.open(path + "-lock", O_RDWR | O_CLOEXEC)
         guard file >= 0 else { return false }
         defer { _ = Foundation.close(file) }
-        // While a process has the file open, LMDB holds a shared lock on the first byte.
+        // While a process has the file open, LMDB holds a shared lock on the first byte of the lock
+        // file.
         var held = flock()
         held.l_type = Int16(F_WRLCK)
         held.l_whence = Int16(SEEK_SET)

@@ -56,8 +56,8 @@ extension ProjectionRunner {
             do {
                 for (file, drivers) in groups {
                     while try !advance(file, drivers, to: due) {
-                        // Start over if the runner has switched to another file or is about to:
-                        // that file is, or will be, further ahead.
+                        // Start over if the runner has switched, or is about to switch, to another
+                        // file, because that file has folded more events.
                         guard isServing(file, drivers), !isRebuilding(drivers) else {
                             continue again
                         }

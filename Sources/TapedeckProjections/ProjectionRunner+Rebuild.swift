@@ -160,8 +160,8 @@ extension ProjectionRunner {
         }
     }
 
-    /// Runs `body` on views that fold keys one by one; returns nil if `body` reads too much for
-    /// that.
+    /// Runs `body` on views that fold keys one by one; returns nil if `body` reads too much to be
+    /// folded key by key.
     private func readKeys<R>(
         _ wanted: [ProjectionDriver], _ point: HistoryPoint, _ body: (Views) throws -> R
     ) throws -> R? {

@@ -18,7 +18,7 @@ package final class ViewsFile: Sendable {
         /// Maps a table number (1 byte) and a row key to the value of the row.
         package let rows: Table
         /// Maps a key and an order to an in-key checkpoint; also contains the frozen keys and the
-        /// reasons.
+        /// reasons why they are frozen.
         package let extra: Table
     }
 
@@ -30,8 +30,8 @@ package final class ViewsFile: Sendable {
     package let diffs: Table
     package let tables: [Digest16: Tables]
 
-    /// The maximum number of projections per file; each projection has four tables, and their total
-    /// is far below LMDB's limit.
+    /// The maximum number of projections per file; each projection has four tables, so the number
+    /// of tables is far below LMDB's limit.
     static let projectionsMax = 48
 
     let opened: OpenViews.Place
@@ -151,8 +151,8 @@ package final class ViewsFile: Sendable {
 
     /// Returns the identity of a log, which is stored in its views files.
     ///
-    /// A copied or restored log has a new origin, so it does not accept views into which additional
-    /// or different events have been folded.
+    /// A copied or restored log has a new origin, so it does not accept views that contain
+    /// additional or different events.
     static func name(of log: EventLog) -> [UInt8] {
         var name: [UInt8] = []
         for half in [log.storeID.high, log.storeID.low, log.origin.high, log.origin.low] {

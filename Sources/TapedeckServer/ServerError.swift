@@ -52,7 +52,7 @@ public struct ServerError: CodedError {
         case .readOnly:
             self.init(
                 .readOnly, "\(error.path) cannot be written: \(error.detail)",
-                hint: "make it writable or move it", cause: error)
+                hint: "make the file writable, or move it", cause: error)
         case .accessDenied:
             self.init(
                 .accessDenied, "\(error.path) cannot be opened: \(error.detail)",

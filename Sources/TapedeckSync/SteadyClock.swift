@@ -52,7 +52,7 @@ struct ServerClock {
     }
 
     /// If the stored time lags by less than this number of milliseconds, a handshake does not
-    /// update the time; this saves a commit.
+    /// update the time, which saves a commit.
     private static let exactness: UInt64 = 1_000
 
     /// Returns the current server time, in milliseconds since 1970; nil if there has been no

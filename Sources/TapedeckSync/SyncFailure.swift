@@ -22,8 +22,8 @@ package struct SyncFailure: Error, Hashable, Sendable {
         self.retryAfter = retryAfter
     }
 
-    /// Returns the hint with the remote's name instead of the placeholder `NAME`; connectors use it
-    /// because they do not know the name.
+    /// Returns the hint with the remote's name instead of the placeholder `NAME`; connectors use
+    /// the placeholder because they do not know the name.
     package func hint(for remote: Remote) -> String? {
         hint?.replacing("storectl login NAME", with: "storectl login \(remote.name)")
     }

@@ -9,8 +9,8 @@ struct PulledPage: Sendable {
     /// Whether the page contradicts the last receipt by having a different entry at the receipt's
     /// position.
     var contradictsLastReceipt = false
-    /// Whether the page has the last seeded receipt at the expected position; nil if the page does
-    /// not include that position.
+    /// Whether the page has `Upstream.lastSeed` at the expected position; nil if the page does not
+    /// include that position.
     var holdsLastSeed: Bool?
     /// The last sequence number of each origin on the page.
     var reached: [OriginID: UInt64] = [:]
@@ -73,7 +73,7 @@ extension SyncSession {
         let digest = answer.digest.withUnsafeBytes { SyncDigest($0) }
         guard !answer.receivedAt.isEmpty else {
             guard digest == cursor.digest else { return .failed(.altered) }
-            // The server has no entries after the cursor, whatever head it reported.
+            // The server has no entries after the cursor, even if it reported a later head.
             return .pulled(head: min(answer.head, cursor.position), [:])
         }
         guard answer.firstPosition == cursor.position + 1,
@@ -109,7 +109,8 @@ extension SyncSession {
         return .pulled(head: answer.head, page.reached)
     }
 
-    /// Gives up this store's version of an event that differs on the server.
+    /// Voids an origin's history from an event that differs on the server, and reissues the voided
+    /// events.
     private mutating func mend(_ error: LogError) throws(LogError) -> SyncState.Input {
         guard error.code == .fork, let position = error.position else { throw error }
         if let event = try log.event(at: position) {

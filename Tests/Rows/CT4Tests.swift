@@ -104,8 +104,8 @@ import Testing
         #expect(try await stage.week(day)["2019-07-11"] == nil)
     }
 
-    /// The list for an episode's former day cancels the episode neither in its week nor in live
-    /// lists of that week.
+    /// The list for an episode's former day does not cancel the episode, either in its week or in
+    /// live lists of that week.
     ///
     /// The observation that moved the episode has no airdate.
     @Test func listsOfAFormerDayDoNotCancelEpisodes() async throws {

@@ -17,7 +17,7 @@ import Testing
         #expect(try await ids("nbc") == [1, 5])
         #expect(try await ids("SHOW 5") == [5])
         #expect(try await ids(" show ") == [1, 5])
-        // Only the channel that puts the show into the scope is searched.
+        // Only a show's network or its web channel is searched, depending on the scope.
         #expect(try await ids("tele") == [])
         #expect(try await ids("tele", web: true) == [3, 5])
         #expect(try await ids("TÉLÉ P", web: true) == [3, 5])

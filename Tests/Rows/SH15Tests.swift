@@ -3,7 +3,7 @@ import TapedeckTesting
 import Testing
 
 /// SH15: The host reports an offline or metered network; media transfers wait and report the
-/// reason, and facts are still read.
+/// reason, while events are still recorded and read.
 @Suite struct SH15Tests {
     private let stage: PlaybackStage
     /// An address without a server, so an attempted connection fails with a different message.

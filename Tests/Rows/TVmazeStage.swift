@@ -3,7 +3,8 @@ import TapedeckConnectors
 import TapedeckTesting
 import Testing
 
-/// A store that reads a simulated TVmaze over HTTP as `tv`; the scenario advances the clock.
+/// A store that reads a simulated TVmaze over HTTP, as the remote `tv`; the scenario advances the
+/// clock.
 ///
 /// TVmaze has five shows on networks in the United States; one of them airs daily.
 final class TVmazeStage: Sendable {

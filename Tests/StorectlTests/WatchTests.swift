@@ -84,7 +84,7 @@ import Testing
         let found = try OrderedJSON(parsing: String(last))["changes"]?[0]
         #expect(found?["change"]?.text == "inserted")
         #expect(found?["entry"]?["texts"]?[0]?["text"]?.text == "A Zeppelin")
-        // A part of a group can also be watched.
+        // A part of a list, selected by `--from` and `--newest`, can also be watched.
         let part = ["watch", "list", "timeline", "--from", "1", "--newest", "3", "--updates", "1"]
         let cut = try storectl.run(part + ["--json"]).document["changes"]?.list ?? []
         let whole = try storectl.succeed("query", "list", "timeline", "--json").document["videos"]

@@ -9,7 +9,7 @@ import Testing
 @Suite(.enabled(if: Fixtures.arePresent, "no recorded responses: set TAPEDECK_FIXTURES"))
 struct RecordedWeekTests {
     /// Returns the events read from the files in the given folders; each file has its own origin,
-    /// and each fact occurs once.
+    /// and each observation occurs once.
     private func script(_ folders: [String]? = nil) throws -> Script {
         var script = Script()
         var facts: Set<ObservedFact> = []

@@ -183,7 +183,7 @@ import Testing
         try other.importEvents(from: directory.file("out.tdx"))
         try log.heal(from: id(8, of: origin))
         try other.heal(from: id(11, of: origin))
-        // Each store takes over the events that the other one reissued.
+        // Each store imports the events that the other store reissued.
         let mine = try #require(try log.allEvents().first { $0.reissuedFrom != nil }).id.origin
         let theirs = try #require(try other.allEvents().first { $0.reissuedFrom != nil }).id.origin
         #expect(mine != theirs)

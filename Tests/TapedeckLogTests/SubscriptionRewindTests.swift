@@ -109,8 +109,8 @@ import Testing
                 #expect(held.first == position && held.last == 0)
                 #expect(held == held.sorted(by: >) && held.count <= SubscriptionMarks.countMax)
             }
-            // However far the log goes back, the closest mark before that point is not much farther
-            // away.
+            // However far the log goes back, the closest mark before that point is at most
+            // `ratioMax` times as far back.
             for lost in passed where lost < position {
                 let held = marks.all.map(\.position).first { $0 <= lost } ?? .max
                 #expect(

@@ -13,8 +13,8 @@ enum Vectors {
         ProcessInfo.processInfo.environment["TAPEDECK_WRITE_VECTORS"] == "1"
     }
 
-    /// The bytes of a file of hexadecimal digits; writes `current` to it first if vectors are
-    /// rewritten.
+    /// Returns the bytes of a file of hexadecimal digits; if vectors are rewritten, writes
+    /// `current` to the file first.
     static func hex(_ name: String, _ current: [UInt8]) throws -> [UInt8] {
         if areWritten {
             let digits = current.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }

@@ -327,7 +327,7 @@ import Testing
         }
         #expect(nothing == nil)
         #expect(store.log.head == .start)
-        // The decision that threw does not block others.
+        // A decision that throws an error does not block other decisions.
         #expect(try await DecideTests.write("after", store.runner, atMost: 1))
         #expect(try await !DecideTests.write("after", store.runner, atMost: 1))
     }

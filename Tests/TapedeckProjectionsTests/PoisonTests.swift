@@ -147,7 +147,7 @@ import Testing
     }
 }
 
-/// Counts its calls, which a real fold must not do.
+/// Counts the calls of its fold, which a real projection must not do.
 private struct CountingFolds: Projection {
     static let count = Atomic(0)
 

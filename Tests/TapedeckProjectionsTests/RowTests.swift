@@ -31,7 +31,7 @@ import Testing
     }
 
     /// Two entities with equal content are counted as two, even under one key; an entity that two
-    /// origins have seen is counted as one.
+    /// origins have observed is counted once.
     @Test func entitiesWithEqualContentAreCountedSeparately() throws {
         let store = try TestStore([ShelfHistory()])
         func sighting(_ entity: String, _ origin: UInt64) throws -> HistoryEvent {

@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// Devices disconnect all the time, which operators must not see as an error.
+    /// Devices disconnect all the time, so a disconnection must not be logged as an error.
     @Test func disconnectionsAreNotLoggedAsErrors() async throws {
         try await RunningServer.with { it in
             let requests = { it.log.lines.filter { $0.contains("request") } }

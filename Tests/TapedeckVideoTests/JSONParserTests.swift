@@ -81,8 +81,8 @@ import Testing
             let theirs =
                 (try? JSONSerialization.jsonObject(
                     with: Data(json), options: .fragmentsAllowed)) != nil
-            // Foundation accepts some invalid JSON; the parser must not accept more than
-            // Foundation.
+            // Foundation accepts some invalid JSON, but the parser must not accept anything that
+            // Foundation refuses.
             if ours {
                 #expect(
                     theirs, "TAPEDECK_SEED=\(runSeed): \(String(decoding: json, as: UTF8.self))")

@@ -35,7 +35,7 @@ private func marks(
         try script.broadcast("b", updated: 12, watchLater: true)
         #expect(try marks(script) == ["youtube:one": 10])
         // The mark is cleared neither by another broadcast without the mark nor by an older
-        // sighting of the marked broadcast.
+        // observation of the marked broadcast.
         try script.broadcast("c", updated: 50, watchLater: false)
         try script.broadcast("b", updated: 11, watchLater: false)
         #expect(try marks(script) == ["youtube:one": 10])

@@ -20,7 +20,7 @@ import Testing
         // does not show yet.
         #expect(comments.map(\.text) == ["first", "theirs", "mine"])
         try script.seenComment(9, "mine", author: "me", postedAs: posted)
-        // A later sighting does not name the event.
+        // This later observation does not contain the id of the comment's event.
         try script.seenComment(9, "mine", author: "me", at: 60)
         try checkOrderDoesNotMatter(AnswerList(), script.events)
         try script.seenAnswer("1", to: "q")
@@ -93,7 +93,8 @@ import Testing
         #expect(answers.first?.id == script.events[1].id.description)
         #expect(answers.first?.durationSeconds == 12)
         #expect(try queries(script.events).questions().questions.map(\.state) == [.answering])
-        // With one entry per page, the published answers follow on the page after the waiting ones.
+        // With one entry per page, the published answers follow on the page after the waiting
+        // answers.
         let first = try queries(script.events).answers(limit: 1)
         let second = try queries(script.events).answers(limit: 1, cursor: first.next)
         #expect((first.answers + second.answers).map(\.id) == answers.map(\.id))

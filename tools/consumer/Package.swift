@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// This program is like an app by another developer: it links the product `Tapedeck` and uses only
-// public names. Its domain is library loans, about which the store knows nothing.
+// This program represents an app by another developer: it links the product `Tapedeck` and uses
+// only public names. The program's domain is library loans, which the store knows nothing about.
 
 let package = Package(
     name: "consumer",

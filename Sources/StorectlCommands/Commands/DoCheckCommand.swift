@@ -5,12 +5,12 @@ internal import Tapedeck
 struct DoCheckCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
-        abstract: "Check whether videos can be played, by their ids or a provider's response.",
+        abstract: "Check whether videos can be played, using their ids or a provider's response.",
         discussion: """
-            With --due, records results that follow from the due videos' ids, such as an \
-            unsupported provider, and counts the videos whose providers have to be asked. \
-            storectl makes no requests: request the checkUrl of each video, and record the \
-            response with --status. If there was no response, use storectl do playability \
+            With --due, the command records each result that needs no request, such as an \
+            unsupported provider, and counts the videos that have to be checked with their \
+            providers. storectl makes no requests: request the checkUrl of each video, and record \
+            the response with --status. If there was no response, use storectl do playability \
             VIDEO failed.
 
             EXAMPLE:
@@ -63,7 +63,7 @@ struct DoCheckCommand: AsyncParsableCommand {
         }
     }
 
-    /// Records the findings that need no request, page by page.
+    /// Records, page by page, the results that can be determined without a request.
     private func checkDue() async throws {
         let store = try options.openStore()
         defer { store.close() }

@@ -7,9 +7,9 @@ struct DoContactCommand: ParsableCommand {
         commandName: "contact",
         abstract: "Edit your address book.",
         discussion: """
-            A removed address is in no list of recipients, but it stays in the log. To add an \
-            entire address book at once, append ContactNoted events from a file; see storectl \
-            append.
+            A removed address no longer appears in lists of recipients, but it stays in the log. \
+            To add an entire address book at once, append ContactNoted events from a file; see \
+            storectl append.
 
             EXAMPLE:
               storectl do contact add ada@example.org --name "Ada Lovelace"

@@ -7,7 +7,7 @@ struct QueryLikersCommand: ParsableCommand {
         commandName: "likers",
         abstract: "List the users who like an answer.",
         discussion: """
-            Your own like comes first until a remote shows it.
+            Your own like is listed first until a remote shows it.
 
             EXAMPLE:
               storectl query likers 4711

@@ -438,7 +438,7 @@ extension DemoStore {
         )
     ]
 
-    /// An entry of the address book, and an address that a remote remembers.
+    /// An entry in the address book, and an address that a remote remembers.
     private static let contacts: [Sample] = [
         (
             "ContactNoted", "2012-05-06T11:00:00Z",

@@ -6,7 +6,7 @@ internal import Tapedeck
 /// Records the events of a file line by line, with bounded memory.
 ///
 /// Lines are gathered into batches. Parsing JSON takes most of the time, so each batch is parsed on
-/// all cores. It is then recorded in one commit.
+/// all cores. Each batch is then recorded in one commit.
 struct FileAppender {
     /// The maximum number of lines in a commit.
     static let linesPerCommit = 1_000

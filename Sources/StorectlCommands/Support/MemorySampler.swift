@@ -55,7 +55,7 @@ final class MemorySampler: Sendable {
             let text = String(unsafeUninitializedCapacity: 256) { buffer in
                 max(0, read(file, buffer.baseAddress, buffer.count))
             }
-            // The file contains numbers of pages: all, resident, resident and shared, …
+            // The file contains page counts: all pages, resident pages, shared resident pages, …
             let pages = text.split(separator: " ")
             guard pages.count > 2, let resident = Int(pages[1]), let shared = Int(pages[2]) else {
                 return 0

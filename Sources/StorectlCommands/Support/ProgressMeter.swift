@@ -1,8 +1,8 @@
 internal import Synchronization
 internal import Tapedeck
 
-/// Shows a progress bar with rate and remaining time on stderr if the work takes longer than a
-/// second.
+/// Shows a progress bar with the rate and the remaining time on stderr if the work takes longer
+/// than a second.
 ///
 /// The bar is drawn only if stderr is a terminal, at most ten times a second, and is erased at the
 /// end. The methods may be called from any thread.

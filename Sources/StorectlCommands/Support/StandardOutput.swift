@@ -59,8 +59,8 @@ enum StandardOutput {
 
     /// Opens `/dev/null` for each closed standard stream.
     ///
-    /// Otherwise a file opened later could get the descriptor of the stream, and a report would be
-    /// written to that file.
+    /// If a standard stream stayed closed, a file opened later could get the stream's descriptor,
+    /// and a report would be written to that file.
     static func occupyStandardDescriptors() {
         for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
             _ = open("/dev/null", O_RDWR)

@@ -5,8 +5,8 @@ enum TextStyle: String {
     case green = "32"
     case yellow = "33"
 
-    /// Creates the colour of a state: green if it is good, yellow if it is in progress, red if it
-    /// is bad; nil for other states.
+    /// Creates the colour for a state: green for a good state, yellow for a state in progress, red
+    /// for a bad state; nil for other states.
     init?(ofState state: String) {
         switch state {
         case "shown", "confirmed", "sequenced", "upToDate", "published", "answered", "good", "yes",

@@ -5,14 +5,14 @@ struct TextTable {
         let title: String
         /// Whether the cells are numbers, which are aligned to the right.
         let isNumeric: Bool
-        /// Whether the column is shortened before others in a narrow terminal.
+        /// Whether the column is shortened before other columns in a narrow terminal.
         let isFlexible: Bool
-        /// The form of the cells.
+        /// How a terminal displays the cells.
         var form = Form.plain
 
         fileprivate var isText: Bool { !isNumeric && (form == .plain || form == .state) }
 
-        /// The way in which a terminal displays cells.
+        /// The ways in which a terminal can display cells.
         enum Form {
             case plain
             /// Times, shown relative to now.

@@ -75,8 +75,8 @@ enum BirdTubeDelivery {
         return .ask(BirdTubeRequest.messages(of: asked.channel, before: next))
     }
 
-    /// Returns the confirmation of an intent from its message; nil if the message has a different
-    /// name.
+    /// Returns the confirmation of an intent, read from its chat message; nil if `name` is set and
+    /// differs from the message's `temp_id`.
     private static func confirmation(
         of row: JSONElement, _ intent: Intent, _ response: RemoteResponse, named name: String? = nil
     ) throws -> Confirmation? {
@@ -84,8 +84,8 @@ enum BirdTubeDelivery {
         var message = try BirdTubeDocuments.message(row, of: video)
         guard name == nil || message.tempID == name else { return nil }
         let id = intent.event.id.description
-        // If the message's name already identifies the intent, leave `postedAs` empty, so that this
-        // sighting equals the one recorded the next time the chat is read.
+        // If the message's `temp_id` already identifies the intent, leave `postedAs` empty, so that
+        // the next observation read from the chat equals this observation.
         if message.tempID != id { message.postedAs = id }
         return Confirmation(
             remoteID: "message/\(message.message)",
@@ -130,7 +130,7 @@ struct BirdTubeChat: Hashable {
     /// The period, in milliseconds, during which a late message may still appear below newer ones.
     private static let lookBack: Int64 = 60_000
 
-    /// Returns the part of the chat on a page; nil if the page contains no messages.
+    /// Returns the period of the chat that a page covers; nil if the page contains no messages.
     ///
     /// - Parameter now: The time of the response, in Unix milliseconds, if known.
     static func span(of list: [JSONValue], at now: Int64?) -> FeedSpan? {

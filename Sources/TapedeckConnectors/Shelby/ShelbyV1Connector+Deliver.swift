@@ -53,11 +53,11 @@ extension ShelbyV1Connector {
         var like = Delivery(
             safety: .probe, request: RemoteRequest("PUT", path(frame.id) + "/like"),
             probe: rollFrames(account), baseline: frame.id)
-        // The like may have been added elsewhere.
+        // Ask first, because another app may already have added the like.
         like.isAskedFirst = true
         like.shownBy = ShelbyV1Feed.personalRoll.name
         guard known.isLiked else { return .deliver([like]) }
-        // The like may have been removed elsewhere.
+        // Always ask, because another app may have removed the known like.
         like.shownBy = nil
         guard let newest = known.copies.last, let oldest = known.copies.first else {
             if let liked = known.shared.last(where: \.isLiked) {
@@ -187,7 +187,7 @@ extension ShelbyV1Connector {
             return try confirmLike(result, response, delivery, intent, account)
         case CommentPosted.eventType:
             let own = try own(result, intent, account)
-            // The newest message is the one that was just added.
+            // The newest of these messages was just added.
             return try confirmation(own.max { $0.id < $1.id }, result, response, intent)
         default: return Confirmation()
         }
@@ -240,7 +240,7 @@ extension ShelbyV1Connector {
                 + (try flag(false, liked, of: intent.key, time)))
     }
 
-    /// Returns sightings that record a changed like for frames that the response omits.
+    /// Returns observations that record a changed like of frames that are not in the response.
     func flag(
         _ isLiked: Bool, _ frames: [String], of video: Tag, _ time: Int64?
     ) throws(SyncFailure) -> [ProposedEvent] {
@@ -256,7 +256,7 @@ extension ShelbyV1Connector {
             broadcast.broadcast = frame
             broadcast.video = String(video.name)
             broadcast.liked = isLiked
-            // A frame's creation time is its version; without it, sightings cannot be compared.
+            // A frame's creation time is its version; without it, observations cannot be compared.
             broadcast.createdAt = Google_Protobuf_Timestamp(milliseconds: id.milliseconds)
             sightings.append(try proposal(broadcast, time))
         }
@@ -295,14 +295,14 @@ extension ShelbyV1Connector {
         do {
             result = try ShelbyV1Documents.result(response)
         } catch  where error.code == .notFound && intent.event.type == LikeToggled.eventType {
-            // The liked frame is gone.
+            // The liked frame no longer exists.
             return .missing
         }
         guard intent.event.type == CommentPosted.eventType else {
             return try findLike(
                 result, response, delivery, intent, LikeBaseline(baseline), account)
         }
-        // Ids from the same second are unordered. If several messages are equal, each of them
+        // Ids from the same second are unordered. If several messages are identical, each of them
         // confirms only one intent.
         let since = ShelbyV1ID(baseline)?.milliseconds ?? 0
         let own = try own(result, intent, account).filter {
@@ -315,8 +315,8 @@ extension ShelbyV1Connector {
     /// Searches the user's roll for a copy of the video, page by page, back to a time well before
     /// the intent, or checks whether a frame is liked.
     ///
-    /// If copies are known, the search begins at the newest one and ends at the oldest one, and the
-    /// part of the roll above them is searched last.
+    /// If copies are known, the part of the roll from the newest to the oldest copy is searched
+    /// first, and then the rows that are newer than these copies.
     private func findLike(
         _ result: JSONValue, _ response: RemoteResponse, _ delivery: Delivery, _ intent: Intent,
         _ baseline: LikeBaseline, _ account: RemoteAccount

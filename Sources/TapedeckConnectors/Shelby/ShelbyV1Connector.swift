@@ -19,14 +19,14 @@ package import TapedeckVideo
 /// | share | `POST /frame/{id}/share` | once: shares cannot be read back |
 /// | visit | `PUT /user/{id}/visit` | once: visits are only counted |
 ///
-/// Watch-later marks, and their removal when the video is watched, stay in the store. This API has
-/// no separate mark: the `add_to_watch_later` of older clients *is* a like and puts a copy on the
-/// user's public roll. Marks and likes cannot be distinguished, so watching a marked video would
-/// also remove a like.
+/// Watch-later marks, and their removal when the video is watched, are not sent to the remote. This
+/// API has no separate mark: the `add_to_watch_later` of older clients *is* a like and puts a copy
+/// on the user's public roll. Marks and likes cannot be distinguished, so watching a marked video
+/// would also remove a like.
 ///
 /// Besides the user's stream and public roll, the connector reads the lists that the user has
 /// chosen: other dashboards and rolls, and the list of the rolls that the user follows. The videos
-/// of a chosen list were not shared with the user, so they are on that list only.
+/// of a chosen list were not shared with the user, so they appear only on that list.
 ///
 /// Likes are read from the frames' upvoters and from the user's public roll. A like removed
 /// elsewhere is noticed only when its frame is read again, because the roll does not report
@@ -135,7 +135,7 @@ package struct ShelbyV1Connector: Connector {
             sightings: shown.proposals(answer) + contacts(of: user, answer))
     }
 
-    /// Returns sightings of the addresses to which the user has sent videos, at most the newest
+    /// Returns observations of the newest addresses to which the user has sent videos, at most
     /// `FieldLimits.listCountMax`.
     ///
     /// Invalid addresses are skipped, so they do not fail the login.
@@ -147,7 +147,7 @@ package struct ShelbyV1Connector: Connector {
             let contact = ContactObserved.with {
                 ($0.address, $0.system) = (address, Shelby.system)
             }
-            // The remote lists each spelling of an address.
+            // The remote may list an address several times, in different spellings.
             guard entities.insert(contact.entity).inserted else { return nil }
             return try? ProposedEvent(sighting: contact, observedAt: answer.date)
         }
@@ -181,15 +181,15 @@ package struct ShelbyV1Connector: Connector {
         return members["status"]?.int64 != nil
     }
 
-    /// The name of the account detail that holds the id of the roll with the user's shares and
-    /// likes.
+    /// The name of the account detail that contains the id of the user's public roll.
     static let roll = "roll"
 
     package func authorize(
         _ request: inout RemoteRequest, _ account: RemoteAccount, _ moment: RequestMoment
     ) {
         let field = RemoteRequest.Field("auth_token", account.token)
-        // Bodies are logged less often than URLs; a DELETE has no body.
+        // Send the token in the body where possible, because bodies are logged less often than
+        // URLs.
         switch (request.method, request.body) {
         case ("POST", .none), ("PUT", .none): request.body = .form([field])
         case (_, .form(let fields)): request.body = .form(fields + [field])
@@ -246,8 +246,8 @@ package struct ShelbyV1Connector: Connector {
         do {
             result = try ShelbyV1Documents.result(response)
         } catch {
-            // Nothing else may fail because one list was deleted, became private or fails. If Shelby
-            // itself fails, so does the stream.
+            // If one chosen list was deleted, became private or fails, the other feeds must still
+            // be read. If Shelby itself fails, reading the stream fails too.
             guard feed.isChosen, [.notFound, .remoteError, .unavailable].contains(error.code),
                 Self.isOwnAnswer(response)
             else { throw error }
@@ -264,7 +264,7 @@ package struct ShelbyV1Connector: Connector {
         for (index, value) in list.enumerated() { reading.add(value, at: "$[\(index)]", of: feed) }
         var content = reading.content
         if feed == .following {
-            // An unreadable row may be any of the known rolls, so a list that contains one does not
+            // An unreadable row may be any of the known rolls, so a list with such a row does not
             // show which rolls were removed.
             if content.refused.isEmpty {
                 content.lists.append(ListPart(page.feed, reading.rows, .whole))
@@ -359,7 +359,8 @@ struct ShelbyV1Reading {
             guard let element, let frame = try ShelbyV1Frame(element) else { return }
             add(frame, isShared: feed == .stream, at: path)
             propose(frame.listing(as: feed.hasEntries ? id : nil, on: group), at: path)
-            // The feed of a roll also shows which frames were removed.
+            // Skip rolls with their own feeds, because those feeds also show which frames were
+            // removed.
             if feed.hasEntries, let roll = frame.roll, !rolls.contains(roll) {
                 propose(frame.listing(on: VideoGroup.roll(roll)), at: path)
             }

@@ -48,8 +48,8 @@ enum ShelbyV1Documents {
 
     /// Returns the frame of a dashboard entry; nil if the entry is skipped.
     ///
-    /// Like the 2014 client, this method skips entries without a frame and three kinds of notices.
-    /// The method also skips entries whose frame has no creator, unless the entries are
+    /// Like the 2014 client, this method skips three kinds of notices and all entries without a
+    /// frame. The method also skips entries whose frame has no creator, unless the entries are
     /// recommendations.
     static func frame(ofEntry entry: JSONElement) throws(IngestRefusal) -> JSONElement? {
         let action = try entry.integer("action").value ?? 0
@@ -60,9 +60,10 @@ enum ShelbyV1Documents {
         return hasCreator || creatorlessActions.contains(action) ? frame : nil
     }
 
-    /// The actions genius, watch and comment.
+    /// The numbers of the skipped actions: genius, watch and comment.
     private static let unsupportedActions: Set<Int64> = [3, 9, 10]
-    /// Recommendations from the video graph and from Mortar.
+    /// The numbers of the actions whose frames may lack a creator: recommendations from the video
+    /// graph and from Mortar.
     private static let creatorlessActions: Set<Int64> = [31, 33]
 }
 
@@ -94,7 +95,7 @@ struct ShelbyV1Frame {
     /// The messages that could not be read.
     private(set) var refused: [IngestRefusal] = []
 
-    /// Reads a frame; nil if it has no video, because any embedded object may be null.
+    /// Reads a frame; nil if its video is null, as any embedded object may be.
     init?(_ frame: JSONElement) throws(IngestRefusal) {
         id = try frame.shelbyID("id")
         guard let video = try frame.object("video").value else { return nil }
@@ -135,9 +136,9 @@ struct ShelbyV1Frame {
     /// Returns whether the frame is a copy created by a like of this user.
     func isLike(of user: String) -> Bool { isLight && creator == user }
 
-    /// Returns a sighting of the frame as a broadcast.
+    /// Returns an observation of the frame as a broadcast.
     ///
-    /// - Parameter user: The user whose likes count; nil if not logged in.
+    /// - Parameter user: The user whose likes are reported; nil if no user is logged in.
     func broadcast(for user: String?) -> BroadcastReceived {
         var sighting = BroadcastReceived()
         sighting.broadcast = id.text
@@ -153,7 +154,7 @@ struct ShelbyV1Frame {
         return sighting
     }
 
-    /// Returns a sighting of the frame, or of the entry that shows it, on a list.
+    /// Returns an observation of the frame, or of the entry that shows it, on a list.
     func listing(as entry: ShelbyV1ID? = nil, on list: String) -> VideoListed {
         var sighting = VideoListed()
         sighting.list = list
@@ -164,9 +165,9 @@ struct ShelbyV1Frame {
         return sighting
     }
 
-    /// Returns a sighting of the frame.
+    /// Returns an observation of the frame.
     ///
-    /// - Parameter user: The user whose likes count; nil if not logged in.
+    /// - Parameter user: The user whose likes are reported; nil if no user is logged in.
     func sighting(for user: String?) -> FrameObserved {
         var sighting = FrameObserved()
         sighting.frame = id.text
@@ -220,7 +221,7 @@ struct ShelbyV1Message {
         text = try message.text("text").value ?? ""
     }
 
-    /// Returns a sighting of the message.
+    /// Returns an observation of the message.
     ///
     /// - Parameter intent: The event of the user's comment that created the message; nil if there
     ///   is none.
@@ -238,7 +239,7 @@ struct ShelbyV1Message {
         return sighting
     }
 
-    /// The id of the message among the comments of all systems.
+    /// The id of the message, with a prefix that makes it unique among the comments of all systems.
     var comment: String { ShelbyV1Message.prefix + id.text }
 
     /// The prefix that identifies a Shelby message among the comments of all systems.
@@ -256,7 +257,7 @@ extension JSONElement {
         return id
     }
 
-    /// Returns a sighting of the roll that this element describes.
+    /// Returns an observation of the roll that this element describes.
     func shelbyV1Roll() throws(IngestRefusal) -> ListObserved {
         var list = ListObserved()
         list.list = VideoGroup.roll(try shelbyID("id").text)

@@ -6,8 +6,8 @@ internal import TapedeckVideo
 /// The connector for TVmaze's API: the shows of the current week, and their casts.
 ///
 /// TVmaze has no logins and accepts no intents. Each schedule's time zone determines the current
-/// week and when the next week begins. A day's complete list is recorded as a separate fact, so
-/// that episodes removed from that day count as cancelled.
+/// week and when the next week begins. A day's complete list is recorded as a separate observation,
+/// so that episodes removed from that day count as cancelled.
 ///
 /// | feed | contents |
 /// |---|---|
@@ -69,7 +69,8 @@ package struct TVmazeConnector: Connector {
         }
     }
 
-    /// Returns the next midnight in the zone of any schedule, because a new week may begin then.
+    /// Returns the next midnight in the time zone of any schedule, because a new week may begin
+    /// then.
     package func turn(after now: UInt64) -> UInt64? {
         schedules.map { $0.midnight(after: now) }.min()
     }

@@ -70,7 +70,7 @@ enum WhaleAnswer {
     }
 }
 
-/// Converts the objects of Whale's API to sightings.
+/// Converts the objects of Whale's API to observations.
 ///
 /// In these objects, field names are inconsistent, times are missing, and a count of 0 is null.
 enum WhaleDocuments {
@@ -188,7 +188,7 @@ extension JSONElement {
     }
 }
 
-/// The sightings of a response, added row by row.
+/// The observations of a response, added row by row.
 struct WhaleSightings {
     private(set) var result = IngestResult()
     private let context: IngestContext
@@ -200,7 +200,7 @@ struct WhaleSightings {
     /// The refused rows; each string contains a path and a reason.
     var refused: [String] { result.refused.map { "\($0.path): \($0.message)" } }
 
-    /// Adds a sighting and returns its index, or nil if it is a duplicate or was refused.
+    /// Adds an observation and returns its index, or nil if it is a duplicate or was refused.
     @discardableResult
     mutating func add(_ sighting: some Observation, at path: String) -> Int? {
         let count = result.proposals.count
@@ -218,7 +218,7 @@ struct WhaleSightings {
         }
     }
 
-    /// Adds the user in a member, if the member is present.
+    /// Adds the user in the named member, if the member is present.
     mutating func addUser(
         _ name: String, of element: JSONElement
     ) throws(IngestRefusal) {

@@ -65,8 +65,8 @@ extension SpaceRows {
         return answer
     }
 
-    /// Returns a problem if, before the pushed events, the device's history of an origin differs
-    /// from the server's.
+    /// Returns a problem if the device's history of an origin before the pushed events differs from
+    /// the server's.
     private mutating func forked(_ bases: [WireOriginState]) throws -> WireProblem? {
         for base in bases {
             guard let origin = OriginID(base.origin), let chain = HashChain([UInt8](base.chain)),
@@ -197,7 +197,7 @@ extension SpaceRows {
         return .placed(place, isFresh: true)
     }
 
-    /// Returns the known receipt for an event and a lineage; if there are several, the one that
+    /// Returns the known receipt for an event and a lineage; if there are several, the receipt that
     /// takes precedence.
     ///
     /// For the current lineage, the event's position in the log serves as a receipt. The position

@@ -62,8 +62,8 @@ public nonisolated struct RemoteRemoved: Sendable {
   public init() {}
 }
 
-/// The user chose whether the remote's list is read. The choice applies to the remote with the same name until it is
-/// removed or its address changes.
+/// The user chose whether the remote's list is read. The choice applies to the remote with the same name until that
+/// remote is removed or its address changes.
 public nonisolated struct RemoteListToggled: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for
@@ -121,8 +121,8 @@ public nonisolated struct OutcomeRecorded: Sendable {
   /// with later versions take precedence over the intent.
   public var remoteVersion: UInt64 = 0
 
-  /// If a request was sent for an intent that only the latest intent of its type replaces, such as a toggle: the type.
-  /// If a later intent of the type had been confirmed before, the request may have undone it.
+  /// The intent's type, if a request was sent and intents of this type, such as toggles, replace each other.
+  /// If a later intent of the type had been confirmed before, the request may have undone that intent.
   public var register: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -132,8 +132,8 @@ public nonisolated struct OutcomeRecorded: Sendable {
     public typealias RawValue = Int
     case unspecified // = 0
 
-    /// A request is about to be sent. It is unknown whether the request took effect until a later outcome is
-    /// recorded.
+    /// A request is about to be sent. Until a later outcome is recorded, it is unknown whether the request took
+    /// effect.
     case dispatched // = 1
 
     /// The remote carried out the intent.

@@ -4,17 +4,17 @@ public import TapedeckProjections
 /// The pending intents: changes that the user wants remotes to make and that have no final outcome
 /// yet.
 ///
-/// There is no other queue. Every device folds the same outbox; `RemoteSession` decides which
-/// device delivers an item. An item ends when it is confirmed or dropped. An item that was refused,
-/// or whose outcome is unknown, stays listed.
+/// The outbox is the only queue of intents. Every device folds the same outbox; `RemoteSession`
+/// decides which device delivers an item. An item ends when it is confirmed or dropped. An item
+/// that was refused, or whose outcome is unknown, stays listed.
 ///
 /// Intents for the same register, such as setting and removing a mark, replace each other: only the
 /// latest is pending. If each user has a separate register, an intent replaces only intents of the
 /// same user.
 ///
-/// A device that does not know the latest intent of a register may send an earlier one after the
-/// latest was confirmed, which undoes the latest at the remote. As soon as both outcomes are known,
-/// the latest is pending again.
+/// A device that does not know the latest intent of a register may send an earlier intent after the
+/// latest was confirmed, and thus undo the latest intent on the remote. As soon as both outcomes
+/// are known, the latest intent is pending again.
 public struct Outbox: Projection {
     /// The tag kind of the keys that intents belong to.
     public let tagKind: String
@@ -33,7 +33,7 @@ public struct Outbox: Projection {
     ///   - tagKind: The tag kind of the keys that intents belong to; outcomes have the same tags.
     ///   - inserts: The event types for which every event is a separate intent.
     ///   - registers: The event types for which the latest event of a key replaces the earlier
-    ///     ones.
+    ///     events.
     ///   - owners: For registers that are separate for each user, the number of the payload field
     ///     that contains the user.
     ///   - lifetimes: For intents that expire, the time within which they must be sent.
@@ -69,7 +69,7 @@ public struct Outbox: Projection {
         return now > item.milliseconds && now - item.milliseconds > lifetime
     }
 
-    /// `outbox-` followed by the tag kind.
+    /// The name of the projection: `outbox-` followed by the tag kind.
     public var name: String { "outbox-\(tagKind)" }
     /// 4.
     public var version: Int { 4 }
@@ -80,24 +80,25 @@ public struct Outbox: Projection {
             return eventTypes[index].name + (isRegister[index] ? "=" : "+") + owner
         }.joined(separator: " ")
     }
-    /// Outcomes, claims and intents.
+    /// The event types of outcomes, claims and intents.
     public var eventTypes: [EventType] {
         [OutcomeRecorded.eventType, IntentClaimed.eventType] + intents
     }
-    /// Any order: intents are independent of each other, and the state contains the position of the
-    /// last outcome or claim.
+    /// Events may be folded in any order, because intents are independent of each other and the
+    /// state contains the position of the last outcome or claim.
     public var law: FoldLaw { .any }
     /// A short explanation of how the contents of the outbox are determined.
     public var ruleText: String? {
         """
-        A change that the user wants a remote to make is pending until an outcome confirms it or the \
-        user drops it. If there are several changes to the same thing, such as a mark, only the \
-        latest is pending; it is pending again if an earlier one was sent after it was confirmed.
+        A change that the user wants a remote to make is pending until an outcome confirms it or \
+        the user drops it. If there are several changes to the same thing, such as a mark, only \
+        the latest change is pending. The latest change is pending again if an earlier change is \
+        sent after the latest was confirmed.
         """
     }
-    /// One table: the items, oldest first.
+    /// The only table, which contains the items, oldest first.
     public var tables: [String] { ["oldest-first"] }
-    /// True: one row per item.
+    /// Always true, because each item yields a row.
     public var itemsYieldRows: Bool { true }
 
     /// The state of a key, apart from its items.
@@ -107,9 +108,9 @@ public struct Outbox: Projection {
         var held: [Held] = []
         /// The position of the last intent that belongs to no register.
         var lastInsert: FoldOrder?
-        /// The open intent that follows from a rule.
+        /// The pending intent that follows from a rule instead of being an event.
         var derived: EventID?
-        /// The last settled intent that followed from a rule; it is not derived again.
+        /// The last ended intent that followed from a rule; it is not derived again.
         var settled: EventID?
         /// The remote ids of the latest confirmations.
         var taken: [String] = []
@@ -250,13 +251,12 @@ public struct Outbox: Projection {
         return true
     }
 
-    /// Returns the item of an intent, and the kind of item that it is stored as.
+    /// Returns the item of an intent, and the kind under which the item is stored.
     ///
-    /// A missing derived item is created unless it has already been settled. If any other item is
-    /// missing, either it has ended, or its outcome was folded before its intent. An outcome can
-    /// precede its intent because stamps depend on device clocks: until all receipts have arrived,
-    /// a confirmation can precede its intent. A confirmation that precedes its intent must not lead
-    /// to a second delivery.
+    /// A missing derived item is created unless it has already ended. If any other item is missing,
+    /// either it has ended, or its outcome was folded before its intent. Stamps depend on device
+    /// clocks, so an outcome can precede its intent until all receipts have arrived. A confirmation
+    /// that precedes its intent must not lead to a second delivery.
     private func item(
         of intent: String, _ isDerived: Bool, _ event: borrowing FoldEvent,
         _ key: inout KeyedState<State>
@@ -278,7 +278,7 @@ public struct Outbox: Projection {
             return nil
         }
         guard key.state.settled != id else { return nil }
-        // A derived intent replaces the previous one.
+        // A derived intent replaces the previous derived intent.
         if let former = key.state.derived {
             key.removeItem(OutboxItem.name(of: former, .derived))
         }
@@ -317,8 +317,8 @@ public struct Outbox: Projection {
         key.removeItem(item.name(place))
     }
 
-    /// Makes the latest intent of a register pending again if it has ended, and a request for an
-    /// earlier intent was sent since then.
+    /// Makes the latest intent of a register pending again if it has ended and a request for an
+    /// earlier intent has been sent since.
     private func reopen(after outcome: OutcomeRecorded, _ key: inout KeyedState<State>) {
         guard !outcome.register.isEmpty, [.dispatched, .confirmed].contains(outcome.kind),
             let type = eventTypes.firstIndex(where: { $0.name == outcome.register }),
@@ -348,7 +348,7 @@ public struct Outbox: Projection {
 
     // MARK: - Reading
 
-    /// The item of an intent, with data from its key.
+    /// The item of an intent, together with data about the key that the item belongs to.
     package struct Standing: Sendable {
         /// The item of the intent.
         package var item: OutboxItem
@@ -542,7 +542,7 @@ public struct OutboxItem: Hashable, Sendable {
 }
 
 extension OutboxItem.Part {
-    /// Whether the part has ended without success, so that only the user can continue it.
+    /// Whether the part has ended without success, so that only the user can retry or drop it.
     public var isEnd: Bool { kind == .refused || kind == .unknown }
 }
 

@@ -163,7 +163,8 @@ package struct RemoteRow: Hashable, Sendable {
         return bytes
     }
 
-    /// Returns the row that stores the wait of a lane; with a nil wait, writing the row deletes it.
+    /// Returns the row that stores the wait of a lane; if the wait is nil, writing the row deletes
+    /// the stored wait.
     static func lane(_ remote: String, _ lane: String, _ wait: LaneWait?) -> SyncRow {
         let name = "\(key(remote))/lane/\(Digest16(hashing: Array(lane.utf8)).text)"
         guard let wait else { return SyncRow(name, nil) }
@@ -228,7 +229,7 @@ package struct RemoteRow: Hashable, Sendable {
     }
 }
 
-/// The wait of one lane and the number of failures that caused it; other lanes continue.
+/// The wait of one lane, and the number of failures that caused the wait; other lanes continue.
 struct LaneWait: Hashable {
     var failures: UInt32
     var wait: SyncWait

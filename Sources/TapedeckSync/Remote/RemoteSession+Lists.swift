@@ -22,8 +22,8 @@ struct ListMemory: Hashable {
     /// number, the remote counts differently.
     var lacking: UInt64 = 0
 
-    /// Returns whether an entry was removed since the list was last read, according to its first
-    /// page.
+    /// Returns whether, according to the first page of a list, an entry was removed since the list
+    /// was last read.
     func hasLost(_ entries: [String], of total: UInt64) -> Bool {
         guard let before = self.total else { return true }
         guard let added = newest.isEmpty ? entries.count : entries.firstIndex(of: newest) else {
@@ -34,8 +34,8 @@ struct ListMemory: Hashable {
 }
 
 extension RemoteSession {
-    /// The interval at which a list that is usually read only up to its known entries is read to
-    /// its end, in milliseconds.
+    /// The interval, in milliseconds, at which a list is read to its end if it is usually read only
+    /// up to its known entries.
     private static let wholePause: UInt64 = 86_400_000
 
     /// Returns whether a feed must be read to its end, to find out which entries were removed from
@@ -52,7 +52,7 @@ extension RemoteSession {
         return part.total.map { memory.hasLost(part.entries, of: UInt64(max(0, $0))) } ?? false
     }
 
-    /// Adds the first page of a list to the memory of the list.
+    /// Updates the memory of a list with the list's first page.
     func remember(
         _ part: ListPart, isAtEnd: Bool, _ memories: inout [String: ListMemory]
     ) throws {
@@ -63,10 +63,10 @@ extension RemoteSession {
         memories[part.name] = memory
     }
 
-    /// The removals that follow from the lists that were read.
+    /// The removals implied by the lists that were read.
     struct Removals {
         var events: [ProposedEvent] = []
-        /// The changed facts about lists to remember, by list name.
+        /// The changed memories of lists, by list name.
         var memories: [String: ListMemory] = [:]
         /// Whether a list is suddenly empty.
         var isDoubtful = false
@@ -74,7 +74,7 @@ extension RemoteSession {
         var isPartial = false
     }
 
-    /// Returns the removals that follow from lists that were read.
+    /// Returns the removals implied by the lists that were read.
     ///
     /// A list that is suddenly empty proves nothing until it is read again and is still empty.
     func removals(

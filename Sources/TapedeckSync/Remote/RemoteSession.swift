@@ -4,9 +4,9 @@ package import TapedeckProjections
 
 /// # Sync with one remote
 ///
-/// A session takes inputs and returns steps. It reads the remote's pages in passes, and delivers
-/// intents between the pages. The intents of one key form a *lane*: they are delivered in order,
-/// and a waiting intent delays only the later intents of its lane. The driver of a session
+/// A session takes inputs and returns steps. A session reads the remote's pages in passes, and
+/// delivers intents between the pages. The intents of one key form a *lane*: they are delivered in
+/// order, and a waiting intent delays only the later intents of its lane. The driver of a session
 /// (`RemoteEngine` or a simulator) sends requests, waits, and reports each result as the next
 /// input. The session itself accesses only the log.
 ///
@@ -157,7 +157,7 @@ package struct RemoteSession {
     ///
     /// - Parameters:
     ///   - runner: Serves the outboxes and the connector's lookups.
-    ///   - outboxes: The outboxes for the connector's intent kinds.
+    ///   - outboxes: The outboxes for the kinds of intents that the connector delivers.
     ///   - connection: Provides the store's account on the remote, and the remote as it is now.
     ///   - clock: Measures leases.
     ///   - refreshesAll: Whether the first pass also requests fresh pages.
@@ -276,8 +276,8 @@ package struct RemoteSession {
     /// Ends the session during a request, without counting the interruption as a failure of the
     /// remote.
     ///
-    /// - Parameter failure: The result of the request; if it was never sent, the session records
-    ///   this.
+    /// - Parameter failure: The result of the request; if the request was never sent, the session
+    ///   records that fact.
     package mutating func stop(cuttingOff failure: SyncFailure) throws -> Step {
         if case .delivery(let delivery, let intent) = pending {
             try failed(failure, delivery, of: intent)
@@ -344,7 +344,7 @@ package struct RemoteSession {
                 hint: "storectl remote list shows the current remotes")
         }
         if login.account?.isAnonymous == true { return nil }
-        // An unreadable file does not mean that the user has logged out.
+        // An unreadable login file does not mean that the user has logged out.
         do {
             guard try logins.read(remote) == nil else { return nil }
         } catch {
@@ -355,7 +355,8 @@ package struct RemoteSession {
             hint: "run storectl login \(remote.name)")
     }
 
-    /// Reads the new parts of the remote next, and stops reading parts that were removed.
+    /// Applies a change to the remote's parts: new parts are read next, and removed parts are no
+    /// longer read.
     private mutating func takeUpParts(of current: Remote) throws {
         guard current.parts != remote.parts, let new = connection.connector(current) else { return }
         (remote, connector) = (current, new)
@@ -602,8 +603,8 @@ package struct RemoteSession {
 
     /// Returns the rows that remove the failures from before a completed pass.
     ///
-    /// These are failures of feeds that are no longer read; feeds that failed again have newer
-    /// failures.
+    /// Such failures belong to feeds that are no longer read, because feeds that failed again have
+    /// newer failures.
     private func endedFailures(_ isDone: Bool) throws -> [SyncRow] {
         guard isDone else { return [] }
         return try RemoteRow.failedReadings(remote.name, in: log)

@@ -2,7 +2,7 @@ package import TapedeckLog
 internal import TapedeckModel
 package import TapedeckProjections
 
-/// The current waits for remotes, read from the log for lists that show data from these remotes.
+/// Reads the current waits for remotes from the log, for lists that show data from these remotes.
 package struct RemoteWaits: LiveRemotes {
     private let log: EventLog
 

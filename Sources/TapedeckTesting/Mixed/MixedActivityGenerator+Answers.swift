@@ -54,8 +54,8 @@ extension MixedActivityGenerator {
         }
     }
 
-    /// Records sightings of a published answer and of other users, and the next step of the current
-    /// recording.
+    /// Records observations of a published answer and of other users, and the next step of the
+    /// current recording.
     mutating func answer(_ activity: Activity) throws {
         if activity.count > 0 {
             let seen = AnswerObserved.with {

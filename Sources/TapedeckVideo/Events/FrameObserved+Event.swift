@@ -13,7 +13,7 @@ extension FrameObserved: Observation {
     /// Always nil, because the remote does not version its frames.
     public var remoteVersion: UInt64? { nil }
 
-    /// 1, because a sighting's time in milliseconds serves as its version.
+    /// Always 1, because the time of an observation, in milliseconds, serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, the title and the times.

@@ -7,7 +7,7 @@ extension VideoSubmitted: VideoEvent {
     /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video.isEmpty ? url : video).tag] } }
 
-    /// Checks the text fields, and that the key or URL is that of a YouTube video.
+    /// Checks the text fields, and that the key or URL identifies a YouTube video.
     ///
     /// If the key is missing, it is derived from the URL. Throws `ModelError` with `.invalidVideo`
     /// for a video from another provider, and with `.invalidPayload` if the key and the URL name
@@ -48,7 +48,7 @@ extension SubmissionObserved: Observation {
     /// views.
     public var remoteVersion: UInt64? { nil }
 
-    /// 1, because a sighting's time in milliseconds serves as its version.
+    /// Always 1, because the time of an observation, in milliseconds, serves as its version.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the video, the text fields, the URLs and the time.

@@ -36,7 +36,7 @@ extension VideoEvent {
     }
 }
 
-/// An event that records a sighting of a remote fact.
+/// An event that records an observation of a remote entity.
 public protocol Observation: VideoEvent {
     /// The permanent name of the remote entity, such as `tvmaze/show/118`.
     var entity: String { get }
@@ -48,14 +48,14 @@ public protocol Observation: VideoEvent {
 }
 
 extension Observation {
-    /// The sighting as a fact observed at an unknown time; see `fact(observedAt:)`.
+    /// The observed fact, with an unknown time of observation; see `fact(observedAt:)`.
     public var fact: ObservedFact? { get throws { try fact(observedAt: nil) } }
 
-    /// Returns the sighting as a fact observed at a time.
+    /// Returns the observed fact, with the time of observation.
     ///
-    /// If the remote reports no version, the time of the sighting is used as the version, in units
-    /// of `versionMilliseconds`, so that later sightings are newer. If the time of the sighting is
-    /// also unknown, the version is 0.
+    /// If the remote reports no version, the time of the observation is used as the version, in
+    /// units of `versionMilliseconds`, so that later observations are newer. If the time of the
+    /// observation is also unknown, the version is 0.
     ///
     /// - Parameter observedAt: The time of the response, in milliseconds since 1970; nil if
     ///   unknown.
@@ -63,7 +63,7 @@ extension Observation {
         fact(payload: try payload(), observedAt: observedAt)
     }
 
-    /// Returns the sighting as a fact observed at an unknown time.
+    /// Returns the observed fact, with an unknown time of observation.
     public func fact(payload: [UInt8]) throws -> ObservedFact? {
         fact(payload: payload, observedAt: nil)
     }
@@ -77,7 +77,7 @@ extension Observation {
 }
 
 extension ProposedEvent {
-    /// Creates a proposal for a sighting.
+    /// Creates a proposal for an observation.
     ///
     /// - Parameter observedAt: The time of the response, in milliseconds since 1970; nil if
     ///   unknown.

@@ -1,6 +1,6 @@
 /// The delay before a failed attempt is repeated.
 ///
-/// It doubles after each failure, up to a limit.
+/// The delay doubles after each failure, up to a limit.
 ///
 /// The delay is not randomized: an account's devices share one log, and only one of them retries.
 public struct RetryDelay: Hashable, Sendable {

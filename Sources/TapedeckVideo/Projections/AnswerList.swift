@@ -8,7 +8,7 @@ public import TapedeckProjections
 ///
 /// | name | value |
 /// |---|---|
-/// | `v` user 0 like-id | the order of the newest sighting of a like that a remote shows |
+/// | `v` user 0 like-id | the order of the newest observation of a like that a remote shows |
 /// | `w` user 0 like-id | the same for a like that the remote no longer shows |
 /// | `u` user | the lowest id of the user's `v` items |
 /// | `k` like-id user | the user, for each `u` item |
@@ -29,7 +29,7 @@ public struct AnswerList: Projection {
     public var version: Int { 5 }
     /// `answer`.
     public var tagKind: String { "answer" }
-    /// Uploads, comments, sightings, likes and outcomes.
+    /// The event types of uploads, comments, observations, likes and outcomes.
     public var eventTypes: [EventType] {
         [
             AnswerUploaded.eventType, CommentPosted.eventType, CommentObserved.eventType,
@@ -37,17 +37,18 @@ public struct AnswerList: Projection {
             IntentOutcome.eventType,
         ]
     }
-    /// Any order: an upload or sighting that arrives out of order requests a refold.
+    /// Events can be folded in any order, because an upload or observation that arrives out of
+    /// order requests a refold.
     ///
-    /// Observed likes of different users are independent of each other. For the user's own like,
-    /// only the last toggle and its last outcome are used.
+    /// Observed likes of different users are independent of each other. The user's own like depends
+    /// only on the last toggle and its last outcome.
     public var law: FoldLaw { .any }
-    /// The rule in one sentence.
+    /// A short explanation of how events determine an answer.
     public var ruleText: String? {
         """
-        An answer is merged from its sightings and uploads, and newer ones override older \
-        ones; each comment and each liker is counted once, unless the newest sighting reports \
-        a removal, and the user's last toggle determines whether the answer is liked.
+        An answer is merged from its observations and uploads; newer ones override older ones. \
+        Each comment and each liker is counted once, unless the newest observation reports a \
+        removal. The user's last toggle determines whether the answer is liked.
         """
     }
     /// Two tables: all answers, and the answers that remotes show.
@@ -56,7 +57,7 @@ public struct AnswerList: Projection {
     public var followedItems: [[UInt8]] {
         CommentItems.lists + [AnswerItems.likers, AnswerItems.likes]
     }
-    /// True: the user may like an answer that has no row yet.
+    /// Always true, because the user may like an answer that has no row yet.
     public var statesAreFollowed: Bool { true }
 
     /// The known facts about an answer.
@@ -65,7 +66,7 @@ public struct AnswerList: Projection {
         var uploadedAt: Int64?
         var uploaded = AnswerUploaded()
         private(set) var uploadedOrder: FoldOrder?
-        /// The merged sightings of the answer.
+        /// The merged observations of the answer.
         var sighting = AnswerObserved()
         private(set) var sightingOrder: FoldOrder?
         var posted: UInt64 = 0
@@ -110,7 +111,7 @@ public struct AnswerList: Projection {
             return true
         }
 
-        /// Merges a sighting; returns false if a newer one has already been merged.
+        /// Merges an observation; returns false if a newer one has already been merged.
         fileprivate mutating func take(_ sighting: AnswerObserved, order: FoldOrder) -> Bool {
             if let last = sightingOrder, order <= last { return order == last }
             sightingOrder = order
@@ -159,7 +160,7 @@ public struct AnswerList: Projection {
         }
     }
 
-    /// Folds an upload, a sighting, a comment, a like or an outcome.
+    /// Folds an upload, an observation, a comment, a like or an outcome.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0:
@@ -278,7 +279,7 @@ extension AnswerObserved: Sighting {
 }
 
 extension StateReader {
-    /// Reads a protobuf message that `StateWriter.add(message:)` wrote.
+    /// Reads a protobuf message written by `StateWriter.add(message:)`.
     mutating func message<M: SwiftProtobuf.Message>() throws(ModelError) -> M {
         let bytes = try bytes()
         do {

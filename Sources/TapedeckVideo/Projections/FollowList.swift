@@ -5,7 +5,7 @@ public import TapedeckProjections
 ///
 /// An *edge* connects a follower with a followed user. The user's last toggle determines whether an
 /// edge exists, until the user drops the toggle, or until a remote confirms it and the edge is
-/// sighted again. After that, and for edges without a toggle, the newest sighting determines
+/// observed again. After that, and for edges without a toggle, the newest observation determines
 /// whether the edge exists.
 ///
 /// Items: `e` user → `Edge`: the edge to that user; `f` user → user: an existing edge, sorted by
@@ -32,22 +32,23 @@ public struct FollowList: Projection {
     public var version: Int { 1 }
     /// `user` for followed users, `follower` for followers.
     public var tagKind: String { direction == .followers ? "user" : "follower" }
-    /// Toggles, sightings and outcomes.
+    /// The event types of toggles, observations and outcomes.
     public var eventTypes: [EventType] {
         [FollowToggled.eventType, FollowObserved.eventType, IntentOutcome.eventType]
     }
-    /// Any order: only the last toggle, the last sighting and the last outcome of an edge are used.
+    /// Events can be folded in any order, because only the last toggle, the last observation and
+    /// the last outcome of an edge are used.
     public var law: FoldLaw { .any }
-    /// The rule in one sentence.
+    /// A short explanation of how events determine whether an edge exists.
     public var ruleText: String? {
         """
-        The user's last toggle determines whether an edge exists, until the user drops the \
-        toggle, or a remote confirms it and the edge is sighted again; otherwise the newest \
-        sighting decides.
+        The user's last toggle determines whether an edge exists, until the user drops the toggle, \
+        or a remote confirms it and the edge is observed again. Otherwise, the newest observation \
+        decides.
         """
     }
-    /// One table: the number of existing edges by key, so that observers of this number are
-    /// notified of changes.
+    /// The only table, which contains the number of existing edges by key, so that observers of
+    /// this number are notified of changes.
     public var tables: [String] { ["counts"] }
     /// All known edges, and the existing edges.
     public var followedItems: [[UInt8]] { [Edge.prefix, Edge.listedPrefix] }
@@ -71,7 +72,7 @@ public struct FollowList: Projection {
         public func encode(into bytes: inout StateWriter) { bytes.add(count) }
     }
 
-    /// Folds a toggle, a sighting or an outcome.
+    /// Folds a toggle, an observation or an outcome.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0:
@@ -100,8 +101,8 @@ public struct FollowList: Projection {
         }
     }
 
-    /// Reads a toggle or a sighting: the user at the other end of the edge, and whether the edge
-    /// exists.
+    /// Reads a toggle or an observation: the user at the other end of the edge, and whether the
+    /// edge exists.
     private func read(_ payload: RawSpan) throws(ModelError) -> (other: String, isOn: Bool) {
         // The field numbers are defined in schema/tapedeck/video/v1/answers.proto.
         let end = direction == .followers ? 2 : 1
@@ -151,7 +152,7 @@ public struct FollowList: Projection {
     struct Edge: Equatable {
         /// The last toggle by the user of this store.
         var own: OwnToggle?
-        /// The order of the last sighting, and whether it showed the edge.
+        /// The order of the last observation, and whether it showed the edge.
         var shownOrder: FoldOrder?
         var isShown = false
 
@@ -160,7 +161,7 @@ public struct FollowList: Projection {
         var isOn: Bool {
             guard let own else { return isShown }
             if own.isWanted { return own.isOn }
-            // A confirmed toggle applies until the edge is sighted after the confirmation.
+            // A confirmed toggle applies until the edge is observed again after the confirmation.
             if let outcome = own.outcome, outcome.kind == .confirmed {
                 let seen = shownOrder?.observedVersion ?? 0
                 return seen > outcome.order.activityMilliseconds ? isShown : own.isOn

@@ -14,11 +14,11 @@ public struct NowPlaying: Projection {
     public var version: Int { 1 }
     /// `device`.
     public var tagKind: String { "device" }
-    /// Reports from devices.
+    /// The event type of reports from devices.
     public var eventTypes: [EventType] { [NowPlayingChanged.eventType] }
-    /// Any order: only the newest report from a device is used.
+    /// Events can be folded in any order, because only the newest report from a device is used.
     public var law: FoldLaw { .any }
-    /// The rule in one sentence.
+    /// A short explanation of how events determine what a device is playing.
     public var ruleText: String? {
         "Only the newest report from the device is used."
     }
@@ -41,8 +41,8 @@ public struct NowPlaying: Projection {
         /// Creates the state before the first report.
         public init() {}
 
-        /// The number of seconds after its last report for which a device is assumed to keep
-        /// playing, if the duration of its video is unknown.
+        /// The number of seconds for which a device is assumed to keep playing after its last
+        /// report, if the duration of the video is unknown.
         private static let silenceSecondsMax = 4.0 * 3_600
 
         /// Returns the position in seconds at a given time, assuming that a playing device keeps

@@ -2,8 +2,8 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The number of times videos were opened: a remote's count, plus the user's openings that this
-/// count does not include yet.
+/// The number of times that each video was opened: a remote's count, plus the user's openings that
+/// the count does not include yet.
 ///
 /// A viewer is counted once per **window**: the opening that starts the window is counted, openings
 /// within `window` after it are not, and the first later opening starts the next window. Only the
@@ -12,9 +12,9 @@ public import TapedeckProjections
 /// An opening that starts a window is added to the remote's count until that count has been read
 /// again after the opening was sent. A refused or dropped opening is never added. If the outcome of
 /// a request is unknown, the opening is treated as accepted, because missing an opening is better
-/// than counting it twice. It is also treated as accepted if another device, which had not received
-/// it yet, sent its own report in the same window. If a count has no time, it is unknown which
-/// openings it includes. Table 0 contains one row per video, with its state.
+/// than counting it twice. An opening is also treated as accepted if another device, which had not
+/// received it yet, sent its own report in the same window. If a count has no time, it is unknown
+/// which openings it includes. Table 0 contains one row per video, with its state.
 ///
 /// | item | value |
 /// |---|---|
@@ -52,13 +52,14 @@ public struct ViewCounts: Projection {
     public var parameters: String { "windowMilliseconds=\(windowMilliseconds)" }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Openings, counts from remotes, and the outcomes of openings.
+    /// The event types of openings, of counts from remotes, and of the outcomes of openings.
     public var eventTypes: [EventType] {
         [VideoOpened.eventType, SubmissionObserved.eventType, IntentOutcome.eventType]
     }
-    /// Any order: a report that arrives out of order requests a refold if the order matters.
+    /// Events can be folded in any order, because a report that arrives out of order requests a
+    /// refold if the order matters.
     public var law: FoldLaw { .any }
-    /// The rule in one sentence.
+    /// A short explanation of how events determine the count.
     public var ruleText: String? {
         """
         A viewer is counted once per window, at the opening that starts the window; the \
@@ -66,14 +67,14 @@ public struct ViewCounts: Projection {
         read.
         """
     }
-    /// One table: the videos that were opened.
+    /// The only table, which contains the videos that were opened.
     public var tables: [String] { ["by-video"] }
 
     /// The view count of a video.
     public struct State: ProjectionState, Equatable {
-        /// The order of the newest sighting that contains a count.
+        /// The order of the newest observation that contains a count.
         private(set) var sighting: FoldOrder?
-        /// The remote's count in that sighting.
+        /// The remote's count in that observation.
         public private(set) var observed: UInt64 = 0
         /// The number of the user's openings that are added to the remote's count, which does not
         /// include them yet.
@@ -89,7 +90,7 @@ public struct ViewCounts: Projection {
         /// milliseconds.
         var countedUntil: UInt64 { sighting?.observedVersion ?? 0 }
 
-        /// Adds a sighting; returns false if a newer sighting has already been added.
+        /// Adds an observation; returns false if a newer observation has already been added.
         fileprivate mutating func take(_ views: UInt64, _ order: FoldOrder) -> Bool {
             guard sighting.map({ $0 < order }) ?? true else { return false }
             (sighting, observed) = (order, views)
@@ -113,7 +114,7 @@ public struct ViewCounts: Projection {
         }
     }
 
-    /// Folds an opening, a sighting or an outcome.
+    /// Folds an opening, an observation or an outcome.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0: try foldOpening(event, into: &key)
@@ -129,7 +130,8 @@ public struct ViewCounts: Projection {
     private func foldOutcome(
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws {
-        // An `unknown` outcome adds no information: it is already known that the request was sent.
+        // An `unknown` outcome adds no information, because the dispatch already shows that the
+        // request may have been sent.
         guard
             let (intent, outcome) = try IntentOutcome.read(
                 event.payload, order: event.order, of: BirdTube.system),
@@ -147,7 +149,7 @@ public struct ViewCounts: Projection {
 
     /// Adds a row unless the state is empty, so that observers are notified of changes.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
-        // Outcomes of other intents also have this key.
+        // The state is empty if the key has only outcomes of other intents.
         guard state != State() else { return }
         var value = StateWriter()
         state.encode(into: &value)
@@ -224,8 +226,8 @@ extension KeyedState<ViewCounts.State> {
         if standing.isUncounted { state.uncounted += 1 }
     }
 
-    /// Recomputes the status of the openings that were sent before the newest sighting, whose count
-    /// therefore includes them.
+    /// Recomputes the status of the openings that were sent before the newest observation, whose
+    /// count therefore includes them.
     fileprivate mutating func coverConfirmed() throws(ModelError) {
         while let first = firstItem(prefix: RowKey(ViewItems.confirmed)),
             ViewItems.time(first.name) <= state.countedUntil

@@ -79,13 +79,13 @@ public struct AnswerEntry: Codable, Hashable, Sendable {
 extension VideoQueries {
     /// Returns the answers: unpublished answers first, then published answers, newest first.
     ///
-    /// The list has three parts: answers that cannot be watched yet, most recently begun first;
+    /// The list has three parts: answers that cannot be watched yet, most recently started first;
     /// submitted answers, newest first; and answers without a known time, highest number first.
     ///
     /// A page continues after the last row of the previous page, so new rows at the front do not
     /// cause other rows to be repeated or skipped. An answer that is published between the reads of
-    /// two pages may be on both pages, first as waiting, then as published. Reads the page's rows,
-    /// with three lookups per row.
+    /// two pages may be on both pages, first as waiting, then as published. The cost is three
+    /// lookups per row of the page.
     public func answers(
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> AnswersPage {

@@ -51,7 +51,7 @@ struct ListedEpisode {
         return start + Int64(minutes) * 60_000
     }
 
-    /// The episode in the form that reports use.
+    /// The episode in the form used by reports.
     var entry: ScheduleWeek.Episode {
         ScheduleWeek.Episode(
             id: episode.episode, show: show.hasName ? show.name : nil, showId: episode.show,

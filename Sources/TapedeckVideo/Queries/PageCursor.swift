@@ -60,7 +60,8 @@ struct PageCursor {
     static func text(_ list: List, _ key: [UInt8]) -> String {
         var bytes = [list.rawValue] + key
         bytes.appendBigEndian(bytes.withUnsafeBytes { crc32c($0) })
-        // Replacing substrings here would cost as much as reading a small page.
+        // Replace the characters in one pass, because replacing substrings would cost as much as
+        // reading a small page.
         let text = Data(bytes).base64EncodedString().utf8.compactMap { letter -> UInt8? in
             switch letter {
             case UInt8(ascii: "+"): UInt8(ascii: "-")

@@ -119,7 +119,7 @@ extension VideoQueries {
 
     /// Returns the number of seconds for which a video was watched.
     ///
-    /// Reads one item per quarter of an hour with activity.
+    /// Reads one item for each quarter-hour with activity.
     private func watchedSeconds(of video: Tag) throws -> Double {
         let limit = QueryLimits.pageCountMax
         var milliseconds: UInt64 = 0

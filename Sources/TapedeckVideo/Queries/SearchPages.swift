@@ -142,8 +142,8 @@ extension VideoQueries {
     /// Matches in titles, names and questions come first, then matches in sharers, owners and
     /// authors, then in networks, then in comments. Among matches in fields of the same rank,
     /// whole-word matches of the last word come before prefix matches, and newer hits before older
-    /// ones. If the words match several fields, the lowest-ranked of these fields determines the
-    /// rank of the hit.
+    /// ones. If different words match in different fields, the field that comes last in this order
+    /// determines the rank of the hit.
     ///
     /// A shared video is found by the titles of all its broadcasts. A video that was also submitted
     /// appears as a submission, too. Chats are not searched.
@@ -353,7 +353,7 @@ extension SearchHit.Kind {
 }
 
 extension SearchField {
-    /// The rank of a match in this field; a lower rank is better.
+    /// The rank of a match in this field; a lower number is better.
     var weight: UInt8 {
         switch self {
         case .title, .otherTitle, .name, .question: 1

@@ -2,7 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
-/// `storectl simulate` as a process that can be killed and resumes from its journal.
+/// A `storectl simulate` process that can be killed and that, when started again, resumes from its
+/// journal.
 class SimulatorProcess {
     /// A write that took effect on the simulated system.
     struct Effect: Decodable, Hashable, CustomStringConvertible {

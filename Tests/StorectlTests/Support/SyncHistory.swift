@@ -11,7 +11,7 @@ import Testing
 /// 2. The lists contain nothing else.
 /// 3. The sequence numbers of each origin have no gaps.
 /// 4. All stores have the same events, and projections with the same digests.
-/// 5. Incrementally folded projections equal rebuilt ones.
+/// 5. Incrementally folded projections equal rebuilt projections.
 /// 6. `storectl verify` finds no problems.
 struct SyncHistory {
     /// The relevant fields of an event in the log.

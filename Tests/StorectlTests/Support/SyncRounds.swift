@@ -13,8 +13,8 @@ import Testing
 /// actions and the plans of the proxies. The operating system determines how far each process gets
 /// before the next action.
 ///
-/// At the end all stores must settle by themselves; `SyncHistory` and `RemoteHistory` check the
-/// result.
+/// At the end, all stores must reach the same state by themselves; `SyncHistory` and
+/// `RemoteHistory` check the result.
 final class SyncRounds {
     /// The other side of a sync.
     enum Target: String, CaseIterable {
@@ -221,7 +221,7 @@ final class SyncRounds {
         }
     }
 
-    /// Ends the faults and checks that the stores settle and nothing is lost.
+    /// Ends the faults and checks that the stores reach the same state and nothing is lost.
     func finish() throws {
         proxies.server.calm()
         proxies.remote.calm()

@@ -29,7 +29,7 @@ struct BirdTubeDesk {
             world, "birdtube", isSignedIn ? BirdTubeDesk.secrets : nil, seed: seed)
     }
 
-    /// Returns the key of a video in the small world; numbers begin at 1.
+    /// Returns the key of a video in the small world; the videos are numbered from 1.
     static func key(_ number: Int) -> String { "youtube:\(id(number))" }
     static func id(_ number: Int) -> String { "videovideo\(number)" }
     static func channel(_ number: Int) -> String { "channel.\(number)" }

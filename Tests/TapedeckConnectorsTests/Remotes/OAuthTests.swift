@@ -26,7 +26,7 @@ import Testing
             consumerSecret: "kd94hf93k423kf44", tokenSecret: tokenSecret)
     }
 
-    /// The three requests of section 1.2, signed as section 3.4.2 specifies.
+    /// The three requests in section 1.2 of the RFC, signed as section 3.4.2 specifies.
     @Test func signaturesMatchTheExamplesInTheStandard() {
         #expect(
             signature(
@@ -352,7 +352,7 @@ import Testing
     private static let secrets = RemoteSecrets(
         token: SimulatorAccount.oauthToken, tokenSecret: SimulatorAccount.oauthSecret)
 
-    /// Returns a device whose clock is wrong, with its world.
+    /// Returns a simulated remote, and a device whose clock differs from the remote's clock.
     private func device(ahead: Int64) throws -> (RemoteWorld, RemoteDevice) {
         let world = RemoteWorld { ShelbyV2Simulator(seed: 7, at: $0) }
         world.ahead = ahead

@@ -21,8 +21,7 @@ final class RemoteWorld {
     fileprivate var deviceCount: UInt64 = 0
     /// Determines the faults for a request; nil to use the simulator's own faults.
     var weather: ((RemoteRequest) -> SimulatorAdversary?)?
-    /// The response of something between the device and the remote, such as a captive portal; nil to
-    /// let the remote respond.
+    /// The response of an intermediary, such as a captive portal; nil to let the remote respond.
     var portal: ((RemoteRequest) -> RemoteResponse?)?
 
     init(clock: ManualClock = ManualClock(), _ simulator: (Int64) -> any RemoteSimulator) {
@@ -264,7 +263,7 @@ final class RemoteDevice {
     }
 }
 
-/// Copies the events of each device to the other.
+/// Copies the events of each device to the other devices.
 func exchange(_ devices: RemoteDevice...) throws {
     let files = try TemporaryStore("files")
     for (number, from) in devices.enumerated() {

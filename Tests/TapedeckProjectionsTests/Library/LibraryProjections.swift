@@ -27,7 +27,7 @@ struct FoldByArrival: Projection {
     }
 }
 
-/// A planted fault: a last-writer fold that does not compare stamps.
+/// A planted fault: a last-writer-wins fold that does not compare stamps.
 struct LastToArrive: Projection {
     let name = "planted-last"
     let version = 1

@@ -6,7 +6,7 @@ struct PoisonError: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A fold under the canonical law that refuses notes that contain `word`.
+/// A projection with the canonical law; its fold refuses notes that contain `word`.
 struct PoisonedNotes: Projection {
     let name = "poisoned"
     let version = 1
@@ -18,7 +18,7 @@ struct PoisonedNotes: Projection {
 
     func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<ChainState>) throws {
         let text = try event.decode(NoteAdded.self).text
-        // The changes of a partial fold must leave no trace.
+        // The change made before the error must leave no trace.
         key.state.add(event)
         if text.contains(PoisonedNotes.word) { throw PoisonError(description: "\(text) is poison") }
         key.state.last = text
@@ -30,7 +30,8 @@ struct PoisonedNotes: Projection {
     }
 }
 
-/// A fold under the law `.any` that refuses the same notes, but only after it has set an item.
+/// A projection with the law `.any`; its fold refuses the same notes, but only after it has set an
+/// item.
 struct PoisonedItems: Projection {
     let name = "poisoned-items"
     let version = 1

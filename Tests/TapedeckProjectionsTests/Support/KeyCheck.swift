@@ -13,14 +13,14 @@ struct KeyCheck {
 
     /// The result of replaying a projection.
     private struct Replayed {
-        /// Key → state, without the number of folded events and the last event.
+        /// The state of each key, without the number of folded events and the last event.
         var states: [TapedeckModel.Tag: [UInt8]] = [:]
         var items: [TapedeckModel.Tag: [Row]] = [:]
         var rows: [Row] = []
     }
 
-    /// Checks, at each point, that folding a key alone gives the same result as replaying
-    /// everything.
+    /// Checks, at each point in the history, that folding a key alone gives the same result as
+    /// replaying everything.
     ///
     /// - Returns: The projections that had keys.
     @discardableResult
@@ -131,8 +131,8 @@ struct KeyCheck {
     ) throws -> [EventRole: Int] {
         var met: [EventRole: Int] = [:]
         for projection in projections {
-            // One projection at a time, because a projection has the same name whatever its
-            // parameters are.
+            // Check one projection at a time, because projections that differ only in their
+            // parameters have the same name.
             let runner = ProjectionRunner(log, projections: [projection])
             defer { runner.close() }
             let whole = try replay(projection, nil)

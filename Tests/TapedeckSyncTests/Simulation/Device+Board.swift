@@ -5,7 +5,7 @@ import TapedeckProjections
 @testable import TapedeckSync
 import TapedeckTesting
 
-/// A device's session with the board, which runs next to its session with the server.
+/// A device's session with the board, which runs alongside its session with the server.
 final class BoardClient {
     unowned let device: Device
     private var session: RemoteSession?
@@ -59,7 +59,7 @@ final class BoardClient {
         let next = try body(&current)
         session = current
         if try device.log?.currentHead() != before { try device.logChanged() }
-        // Changing the log may have ended the process.
+        // The process may have ended while it wrote to the log.
         guard session != nil else { return }
         switch next {
         case .send(let request): send(request)

@@ -132,7 +132,7 @@ final class Device: @unchecked Sendable {
         if !ticks.isEmpty { try log.appendBlocking(ticks) }
     }
 
-    /// Removes superseded events that are settled.
+    /// Removes superseded events whose compaction the servers permit.
     private func compact() throws {
         guard let log, let projections else { return }
         let report = try projections.compact(

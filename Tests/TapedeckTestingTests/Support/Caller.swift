@@ -8,7 +8,7 @@ struct Caller<Simulator: RemoteSimulator> {
     var now: Int64
     /// The headers of every call.
     var headers: [SimulatedField] = []
-    /// Signs a call that is made at a time.
+    /// Signs a call that is made at the given time.
     var sign: (_ request: SimulatedRequest, _ now: Int64) -> SimulatedRequest = { request, _ in
         request
     }
@@ -66,6 +66,6 @@ extension [[String: Any]] {
     /// The values of the named member in each object, as text.
     func texts(_ name: String) -> [String] { compactMap { $0[name] as? String } }
 
-    /// A member of every object, as a number.
+    /// The values of the named member in each object, as numbers.
     func numbers(_ name: String) -> [Int] { compactMap { $0[name] as? Int } }
 }

@@ -1,7 +1,7 @@
 import TapedeckTesting
 import Testing
 
-/// The form of TVmaze's schedules, shows and casts.
+/// The format of TVmaze's schedules, shows and casts.
 struct TVmazeScheduleTests {
     private func caller(seed: UInt64 = 1) -> Caller<TVmazeSimulator> {
         Caller(TVmazeSimulator(seed: seed, at: Moments.start))

@@ -3,7 +3,8 @@ internal import Foundation
 
 /// Signatures of OAuth 1.0a with HMAC-SHA1 (RFC 5849, section 3).
 ///
-/// The connectors have their own implementation, so that a mistake in either one is detected.
+/// The connectors have their own implementation, so that a mistake in either implementation is
+/// detected.
 enum SimulatedOAuth {
     /// Returns the parameters of a header such as `Authorization: OAuth a="1", b="2"`.
     static func parameters(of request: SimulatedRequest) -> [String: String] {

@@ -175,7 +175,7 @@ public struct ShelbyV1Simulator: RemoteSimulator, SimulatorEngine {
         .json(200, ["status": 200, "result": value])
     }
 
-    /// Returns a response in the format of the fast path, which includes the processing time.
+    /// Returns a response in the format of the fast routes, which includes the processing time.
     static func fastResult(_ value: SimulatedJSON) -> SimulatedResponse {
         .json(200, ["status": 200, "cApiTimeMs": 3, "result": value])
     }

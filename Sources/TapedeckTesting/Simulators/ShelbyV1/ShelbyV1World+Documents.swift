@@ -24,7 +24,7 @@ extension ShelbyV1World {
         ])
     }
 
-    /// Returns a user as the user's own profile shows it.
+    /// Returns a user in the form of the user's own profile.
     ///
     /// Unlike other documents, the profile names the user's roll `personal_roll_id`.
     func profile(_ id: String, token: String) -> SimulatedJSON {

@@ -69,8 +69,8 @@ public struct ShelbyV2World: Hashable, Sendable {
         public var isLiked: Bool
         /// Whether the owner of the channel has watched the broadcast.
         public var isWatched: Bool
-        /// Whether the broadcast is marked to watch later; nil for rows that are older than this
-        /// field.
+        /// Whether the broadcast is marked for watching later; nil for rows that are older than
+        /// this field.
         public var isWatchLater: Bool?
         /// The number of plays.
         public var totalPlays: Int64

@@ -44,7 +44,7 @@ extension TVmazeWorld {
         ]
     }
 
-    /// Returns an episode with its show, which is under `_embedded` if it is on a web channel.
+    /// Returns an episode with its show; the show of a web channel is under `_embedded`.
     func listed(_ episode: Episode, weight: Int) -> SimulatedJSON {
         let document = document(episode)
         guard let show = shows[episode.show] else { return document }

@@ -89,7 +89,7 @@ struct Event {
     var title: String { "Title \(titleNumber) of video \(video)" }
     var sharer: String { "sharer\(sharerNumber)" }
 
-    /// `youtube:` and eleven characters: different for each video, and in random order.
+    /// The video's key: `youtube:` and eleven characters; unique, and in random order.
     var key: String {
         let hash = mix(video + 1)
         return String(unsafeUninitializedCapacity: 19) { buffer in
