@@ -93,7 +93,8 @@ public enum CommandLineTool {
     /// The maximum number of inserted and removed characters in a misspelled command.
     private static let misspellingMax = 3
 
-    /// Returns the command whose name resembles a misspelled name most; nil if there is none.
+    /// Returns the command whose name most closely resembles a misspelled name; nil if no name is
+    /// similar.
     private static func similarCommand(
         to name: String, in commands: [any ParsableCommand.Type]
     ) -> String? {

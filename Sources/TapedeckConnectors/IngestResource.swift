@@ -175,8 +175,8 @@ struct IngestContext: Sendable {
     /// The time of the response, in Unix milliseconds.
     var observedAt: Int64?
 
-    /// Returns the conclusions that follow from a sighting alone: videos with malformed ids are
-    /// unplayable.
+    /// Returns the events that follow from a sighting alone: a video with a malformed id is
+    /// recorded as unplayable.
     static func findings(of proposal: ProposedEvent) throws -> [ProposedEvent] {
         try proposal.tags.filter { $0.kind == "video" }.compactMap {
             try ProposedEvent.malformedVideo(VideoKey(tag: $0))

@@ -25,7 +25,7 @@ package struct LeafMap {
     /// The number of bytes of an entry to prefetch; most events are no longer than this.
     private static let fetchedCount = 320
 
-    /// Locates the map from a pointer into one of its leaf pages.
+    /// Locates the memory map, given a pointer into one of its leaf pages.
     ///
     /// Fails if the file's page size differs from the system's, because the start of a page then
     /// cannot be derived from a pointer into it.

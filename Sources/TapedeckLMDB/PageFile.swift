@@ -66,7 +66,7 @@ struct PageFile: ~Copyable {
     /// The maximum number of times that meta pages are read while commits change them.
     private static let readingsMax = 1_000
 
-    /// Reads both meta pages as of one instant.
+    /// Reads both meta pages as of the same instant.
     ///
     /// If a commit came between two separate reads, the pages would contradict each other. The
     /// offset of the second meta page is the page size, which the first one contains.

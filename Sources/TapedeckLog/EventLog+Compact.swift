@@ -45,8 +45,8 @@ extension EventLog {
             return (CompactionReport(), false)
         }
         defer { lock.release() }
-        // Terms that are not in the index tables yet exist only in memory, in this and other
-        // processes.
+        // Terms that have not been written to the index tables exist only in memory, in this and
+        // other processes.
         try mergeIndexLocked(keeping: 0, eventsPerRun: EventLog.eventsPerLargeRunMax)
         try refreshState()
         let state = state.withLock { $0 }

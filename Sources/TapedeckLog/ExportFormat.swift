@@ -12,7 +12,7 @@ enum ExportFormat {
     /// An export has the version of its store's storage format.
     static let version: UInt32 = 2
     static let headerCount = 32
-    /// The size of the length and the checksum before a body.
+    /// The size of the length and the checksum, which precede a body.
     static let frameCount = 8
     /// The maximum size of a body; a larger size means damage.
     static let bodyCountMax = 64 << 20
@@ -25,7 +25,7 @@ enum ExportFormat {
     static let markCount = 56
     static let trailerCount = 65
 
-    /// The number of events, and the number of their bytes, after which a block ends.
+    /// A block ends after this number of events or this number of bytes.
     static let eventsPerBlockMax = 4_096
     static let bytesPerBlockMax = 1 << 20
 

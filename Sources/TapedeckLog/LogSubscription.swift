@@ -56,7 +56,7 @@ package final class LogSubscription: @unchecked Sendable {
     let log: EventLog
     private let queue = DispatchQueue(label: "tapedeck.log.subscription", qos: .userInitiated)
 
-    // All guarded by `queue`.
+    // All properties below are guarded by `queue`.
     /// Nil after the subscription has ended.
     private var file: SubscriptionFile?
     private var marks: SubscriptionMarks

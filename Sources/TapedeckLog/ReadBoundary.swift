@@ -14,7 +14,7 @@ package struct ReadBoundary: Hashable, Sendable {
     /// The last position that was read, and the checksum of the record there.
     package var position: UInt64
     package var checksum: UInt32
-    /// The number of the last override change that was read.
+    /// The number of the last receipt change that was read.
     package var change: UInt64
 
     package init(

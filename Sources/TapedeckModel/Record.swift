@@ -13,9 +13,9 @@ internal import CISAL
 
     /// The optional parts of a record.
     public struct Flags: OptionSet, Sendable {
-        /// The byte in the header.
+        /// The flags byte in the header of a record.
         public let rawValue: UInt8
-        /// Wraps the byte in the header.
+        /// Creates flags from the byte in the header of a record.
         @inlinable
         public init(rawValue: UInt8) { self.rawValue = rawValue }
         /// The record observes a remote fact.

@@ -27,8 +27,8 @@ struct KeyFolder {
         if case .position(let position) = limit { end = min(end, position.rawValue) }
         self.log = log
         through = end
-        // The routing is created after the head has been read, so the routing knows the types and
-        // origins of all events up to the head.
+        // The routing is created after the head has been read, so it contains the types and origins
+        // of all events up to the head.
         let routing = try Routing(drivers, log)
         self.routing = routing
         let positions = try log.readNaming { records in
@@ -96,7 +96,7 @@ struct KeyFolder {
         return events
     }
 
-    /// Folds a key of the driver at index `driver`.
+    /// Folds a key for the projection of the driver at index `driver`.
     func fold(
         _ key: Tag, _ driver: Int, _ records: borrowing ReadTransaction
     ) throws -> FoldedKey {

@@ -22,8 +22,8 @@ final class LiveFolder {
     private let batch: FoldBatch
     private let views: TransactionAlias
     private let items: LiveItems
-    // Functions that receive `output` or `changes` never call back into the folder, so checks for
-    // overlapping access would only cost time for every key.
+    // Functions that receive `output` or `changes` never call back into the folder, so exclusivity
+    // checks could never fail and would only cost time for every key.
     @exclusivity(unchecked) private var output = KeyOutput()
     @exclusivity(unchecked) private(set) var changes: LiveChanges
 
@@ -242,8 +242,8 @@ final class LiveFolder {
 
     // MARK: - In-key checkpoints
 
-    /// Adds new checkpoints, which are later than the existing ones, and then keeps only the
-    /// latest.
+    /// Adds new checkpoints, which are later than the existing ones, and then removes all but the
+    /// most recent checkpoints.
     private func write(
         _ fresh: [(order: FoldOrder, row: [UInt8])], behind held: [[UInt8]], _ key: Key,
         _ changes: ProjectionChanges

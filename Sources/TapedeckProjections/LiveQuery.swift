@@ -1,6 +1,6 @@
 public import TapedeckModel
 
-/// A list that can be followed: the first rows of some ranges, each turned into an entry.
+/// A list that can be followed: the first rows of some ranges, with each row turned into an entry.
 ///
 /// The list is read once. After the first read, each commit reports the rows that it changed, and
 /// only the entries of these rows are rebuilt; see `ProjectionRunner.live`.

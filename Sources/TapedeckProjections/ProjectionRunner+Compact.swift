@@ -20,7 +20,8 @@ extension ProjectionRunner {
             var total = CompactionReport()
             while true {
                 let through = try takeInAll()
-                // The order matters: the owner of a scratch file may be waiting for a rebuild.
+                // The scratch locks must be taken first, because the owner of a scratch file may be
+                // waiting for a rebuild.
                 let scratch = try StoreLock.allScratch(log.directory, waits: true)
                 let rebuilding = try StoreLock.rebuild(log.directory, waits: true)
                 let (report, isDone) = try withExtendedLifetime((scratch, rebuilding)) {

@@ -40,8 +40,8 @@ extension ProjectionRunner {
     /// table and key order.
     ///
     /// The variants can be two versions of a projection, or the same projection with different
-    /// parameters. Both variants are folded from the same events, and neither has to belong to this
-    /// store. The cost is a rebuild of both variants; live tables stay unchanged.
+    /// parameters. Both variants are folded from the same events, and neither has to be one of this
+    /// runner's projections. The cost is a rebuild of both variants; live tables stay unchanged.
     ///
     /// - Parameter body: Called with each difference; return false to stop.
     @available(*, noasync)

@@ -66,7 +66,7 @@ extension ViewReader {
         try keys.map { try state(of: projection, key: $0) }
     }
 
-    /// Returns the rows and ignores the tag, which does not help when reading tables.
+    /// Returns the rows, ignoring the tag, because reading from tables does not need it.
     public func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
         limit: Int, eventsTagged tag: Tag

@@ -95,7 +95,7 @@ import Testing
 
 private func read(_ log: EventLog, _ id: EventID) throws -> EventEnvelope? { try log.event(id) }
 
-/// Takes a seat and returns it; nil if it is already taken.
+/// Takes a seat and returns its number; returns nil if the seat is already taken.
 private func takeSeat(_ seat: Int, in log: EventLog) async -> Int? {
     let tag = Tag(unchecked: "seat/\(seat)")
     let event = ProposedEvent(type: "SeatTaken", tags: [tag], payload: [])

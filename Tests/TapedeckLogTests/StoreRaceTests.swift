@@ -208,8 +208,8 @@ private final class Rig {
     func run(_ plan: StoreRaceTests.Plan) throws -> Int {
         try? FileManager.default.removeItem(atPath: store)
         if plan.exists {
-            // The copied store has the install mark of another file; opening it here gives it a new
-            // origin before the run begins.
+            // The copied store contains the identity of the original file, so opening the copy here
+            // gives it a new origin before the run begins.
             try FileManager.default.copyItem(atPath: template, toPath: store)
             try EventLog(opening: store, options: .init(mapSizeBytes: 1 << 20)).close()
         }
@@ -252,8 +252,9 @@ private final class Rig {
         command == .restore ? "restore \(backup)" : command.rawValue
     }
 
-    /// Runs all processes to their ends, and the preferred process whenever it does not have to
-    /// wait.
+    /// Runs all processes until they end.
+    ///
+    /// The next process to run is the preferred one, unless it has to wait.
     private func finish(_ all: [SteppedChild], _ preferred: () -> Int) throws {
         // The processes that have waited since another process last made progress.
         var waiting: Set<Int> = []
@@ -269,7 +270,7 @@ private final class Rig {
         }
     }
 
-    /// Returns the store in the directory, nil if there is none; a store must be intact.
+    /// Returns the store in the directory, or nil if there is none; fails if the store is damaged.
     private func look() throws -> Store? {
         do throws(LogError) {
             let log = try EventLog(opening: store, options: .init(mapSizeBytes: 1 << 20))

@@ -8,7 +8,7 @@ struct ChecksumTests {
         var checksum: UInt32
     }
 
-    /// The vectors of RFC 3720, B.4, and the usual check value.
+    /// The test vectors of RFC 3720, B.4, and the check value of the input "123456789".
     static let vectors: [Vector] = [
         Vector(testDescription: "nothing", bytes: [], checksum: 0),
         Vector(testDescription: "digits", bytes: Array("123456789".utf8), checksum: 0xE306_9283),

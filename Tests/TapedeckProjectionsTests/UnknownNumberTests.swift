@@ -12,7 +12,7 @@ import Testing
     enum Number: CaseIterable {
         case type, origin
 
-        /// The offset in a record: type 36, origin 32, both little-endian.
+        /// The offset of the little-endian number in a record.
         var place: Int { self == .type ? 36 : 32 }
     }
 

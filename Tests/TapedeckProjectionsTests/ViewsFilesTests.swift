@@ -117,7 +117,7 @@ import Testing
         let other = ProjectionRunner(store.log, projections: [BookHistory(version: 1)])
         try blocking { try other.read { _ in } }
         #expect(try blocking { try store.runner.pruneViews() } == [])
-        // Another process detects by the lock that the file is open.
+        // Another process detects from the lock that the file is open.
         await #expect(processExitsWith: .success) { [directory = store.directory as String] in
             try ViewsFilesTests.checkNothingIsPruned(directory)
         }

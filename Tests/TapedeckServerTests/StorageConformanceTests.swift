@@ -328,7 +328,7 @@ import Testing
         let renewed = try await it.storage.renewLineage(it.space, cursor: ahead)
         #expect(renewed.lineage != before.cursor.lineage.data)
         #expect(renewed.head == 3)
-        // Asking again with a cursor of the former lineage changes nothing.
+        // Another request with a cursor of the former lineage does not change the lineage again.
         let again = try await it.storage.renewLineage(it.space, cursor: ahead)
         #expect(again.lineage == renewed.lineage)
         try it.reopen()
@@ -398,8 +398,8 @@ import Testing
             it.space, lineage: lineage, entries: sampleEntries(1, 4...5),
             bases: [base(3, "note")])
         #expect(fine.positions == [4, 5])
-        // A base that is not the server's last event is not compared. The pushed bytes are
-        // compared.
+        // The server compares a base only if it is the server's last event of the origin. Here, it
+        // compares the pushed events instead.
         let repeated = try await it.storage.push(
             it.space, lineage: lineage, entries: sampleEntries(1, 4...5),
             bases: [base(3, "other")])

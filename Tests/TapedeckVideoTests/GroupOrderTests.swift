@@ -33,7 +33,7 @@ import Testing
             (like.video, like.isOn) = (video, number(2) == 0)
             try script.add(like, at: second, origin: origin)
         case 1:
-            // The outcome of a toggle or another event, of this or another video.
+            // The outcome of any event, which may be about another video.
             guard let intent = script.events.randomElement(using: &generator) else { return }
             try script.outcome(
                 of: intent.id, video, kind: number(4) == 0 ? 3 : 2, at: second, origin: origin)

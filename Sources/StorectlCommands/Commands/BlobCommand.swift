@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import Tapedeck
 
-/// `storectl blob`.
+/// The command `storectl blob`.
 struct BlobCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "blob",
@@ -14,7 +14,7 @@ struct BlobCommand: ParsableCommand {
         subcommands: [BlobAddCommand.self])
 }
 
-/// `storectl blob add`.
+/// The command `storectl blob add`.
 struct BlobAddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// `storectl completions`.
+/// The command `storectl completions`.
 struct CompletionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "completions",

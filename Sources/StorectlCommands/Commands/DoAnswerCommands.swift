@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl do answer`.
+/// The command `storectl do answer`.
 struct DoAnswerCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "answer",
@@ -22,7 +22,7 @@ struct DoAnswerCommand: ParsableCommand {
         ])
 }
 
-/// `storectl do answer add`.
+/// The command `storectl do answer add`.
 struct DoAnswerAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
@@ -53,7 +53,7 @@ struct DoAnswerAddCommand: AsyncParsableCommand {
     }
 }
 
-/// `storectl do answer remove`.
+/// The command `storectl do answer remove`.
 struct DoAnswerRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
@@ -73,7 +73,7 @@ struct DoAnswerRemoveCommand: AsyncParsableCommand {
     func run() async throws { try await recording.take(.remove(segment: segment), options) }
 }
 
-/// `storectl do answer discard`.
+/// The command `storectl do answer discard`.
 struct DoAnswerDiscardCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard",
@@ -90,7 +90,7 @@ struct DoAnswerDiscardCommand: AsyncParsableCommand {
     func run() async throws { try await recording.take(.discard, options) }
 }
 
-/// `storectl do answer merge`.
+/// The command `storectl do answer merge`.
 struct DoAnswerMergeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "merge",
@@ -107,7 +107,7 @@ struct DoAnswerMergeCommand: AsyncParsableCommand {
     func run() async throws { try await recording.take(.merge, options) }
 }
 
-/// `storectl do answer fail-merge`.
+/// The command `storectl do answer fail-merge`.
 struct DoAnswerFailMergeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fail-merge",
@@ -127,7 +127,7 @@ struct DoAnswerFailMergeCommand: AsyncParsableCommand {
     func run() async throws { try await recording.take(.failMerge(reason: reason), options) }
 }
 
-/// `storectl do answer hand-in`.
+/// The command `storectl do answer hand-in`.
 struct DoAnswerHandInCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hand-in",

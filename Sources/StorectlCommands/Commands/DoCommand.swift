@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// `storectl do`.
+/// The command `storectl do`.
 struct DoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "do",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl do contact`.
+/// The command `storectl do contact`.
 struct DoContactCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "contact",
@@ -18,7 +18,7 @@ struct DoContactCommand: ParsableCommand {
         subcommands: [DoContactAddCommand.self, DoContactRemoveCommand.self])
 }
 
-/// `storectl do contact add`.
+/// The command `storectl do contact add`.
 struct DoContactAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
@@ -47,7 +47,7 @@ struct DoContactAddCommand: AsyncParsableCommand {
     }
 }
 
-/// `storectl do contact remove`.
+/// The command `storectl do contact remove`.
 struct DoContactRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// `storectl do share`.
+/// The command `storectl do share`.
 struct DoShareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "share",
@@ -48,7 +48,7 @@ struct DoShareCommand: AsyncParsableCommand {
     }
 }
 
-/// `storectl do submit`.
+/// The command `storectl do submit`.
 struct DoSubmitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "submit",
@@ -103,7 +103,7 @@ struct DoSubmitCommand: AsyncParsableCommand {
     }
 }
 
-/// `storectl do chat`.
+/// The command `storectl do chat`.
 struct DoChatCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat",
@@ -161,7 +161,7 @@ struct DoChatCommand: AsyncParsableCommand {
     }
 }
 
-/// `storectl do ask`.
+/// The command `storectl do ask`.
 struct DoAskCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ask",
@@ -187,7 +187,7 @@ struct DoAskCommand: AsyncParsableCommand {
     }
 }
 
-/// `storectl do like`.
+/// The command `storectl do like`.
 struct DoLikeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "like",
@@ -212,7 +212,7 @@ struct DoLikeCommand: AsyncParsableCommand {
     }
 }
 
-/// `storectl do comment`.
+/// The command `storectl do comment`.
 struct DoCommentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "comment",
@@ -236,7 +236,7 @@ struct DoCommentCommand: AsyncParsableCommand {
     }
 }
 
-/// `storectl do follow`.
+/// The command `storectl do follow`.
 struct DoFollowCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "follow",
@@ -268,7 +268,7 @@ struct DoFollowCommand: AsyncParsableCommand {
     }
 }
 
-/// `storectl do profile`.
+/// The command `storectl do profile`.
 struct DoProfileCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "profile",
@@ -321,7 +321,7 @@ struct DoProfileCommand: AsyncParsableCommand {
     }
 }
 
-/// `storectl do visit`.
+/// The command `storectl do visit`.
 struct DoVisitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "visit",

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import Tapedeck
 
-/// `storectl do open`.
+/// The command `storectl do open`.
 struct DoOpenCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
@@ -35,7 +35,7 @@ struct DoOpenCommand: AsyncParsableCommand {
     }
 }
 
-/// `storectl do queue`.
+/// The command `storectl do queue`.
 struct DoQueueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "queue",
@@ -51,7 +51,7 @@ struct DoQueueCommand: ParsableCommand {
         ])
 }
 
-/// `storectl do queue add`.
+/// The command `storectl do queue add`.
 struct DoQueueAddCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
@@ -69,7 +69,7 @@ struct DoQueueAddCommand: AsyncParsableCommand {
     func run() async throws { try await queue.edit(.append(VideoKey(video))) }
 }
 
-/// `storectl do queue next`.
+/// The command `storectl do queue next`.
 struct DoQueueNextCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "next",
@@ -96,7 +96,7 @@ struct DoQueueNextCommand: AsyncParsableCommand {
     }
 }
 
-/// `storectl do queue remove`.
+/// The command `storectl do queue remove`.
 struct DoQueueRemoveCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",
@@ -114,7 +114,7 @@ struct DoQueueRemoveCommand: AsyncParsableCommand {
     func run() async throws { try await queue.edit(.remove(VideoKey(video))) }
 }
 
-/// `storectl do queue clear`.
+/// The command `storectl do queue clear`.
 struct DoQueueClearCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "clear",
@@ -143,7 +143,7 @@ struct QueueOptions: ParsableArguments {
     }
 }
 
-/// `storectl do hand-off`.
+/// The command `storectl do hand-off`.
 struct DoHandOffCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "hand-off",
@@ -168,7 +168,7 @@ struct DoHandOffCommand: AsyncParsableCommand {
     }
 }
 
-/// `storectl do playability`.
+/// The command `storectl do playability`.
 struct DoPlayabilityCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "playability",
@@ -224,7 +224,7 @@ enum FindingArgument: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// `storectl do fail-extraction`.
+/// The command `storectl do fail-extraction`.
 struct DoFailExtractionCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "fail-extraction",
@@ -257,7 +257,7 @@ struct DoFailExtractionCommand: AsyncParsableCommand {
     }
 }
 
-/// `storectl do remove-downloads`.
+/// The command `storectl do remove-downloads`.
 struct DoRemoveDownloadsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove-downloads",

@@ -2,17 +2,18 @@ internal import ArgumentParser
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// `storectl explain`.
+/// The command `storectl explain`.
 struct ExplainCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
         abstract: "Explain what happened to an event, or how a key got its state.",
         discussion: """
             For an event, the report shows whether the event counts and from what time, its state \
-            on each server (queued, waiting, sequenced or refused; local if no server is known) \
-            and on each remote (queued, sent, waiting, confirmed, refused, unknown, dropped, \
-            replaced, untold if the remote does not support the action, or expired if it was \
-            never sent and is too old now), and its role in each key that it affects.
+            on each server and remote, and its role in each key that it affects. On a server, an \
+            event is queued, waiting, sequenced or refused; without a known server, it is local. \
+            On a remote, an event is queued, sent, waiting, confirmed, refused, unknown, dropped, \
+            replaced, untold (the remote does not support the action), or expired (it was never \
+            sent and is too old now).
 
             For a key of a projection, such as a video in watch-later, the report shows the rule, \
             the state, and the key's events with their roles. Without a deciding event, the state \
@@ -34,7 +35,7 @@ struct ExplainCommand: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp(
-            "The key: a video in any form, a tag's name, or a complete tag.",
+            "The key: a video's key or URL, a tag's name, or a complete tag.",
             valueName: "key"))
     var key: String?
 
@@ -104,7 +105,7 @@ struct ExplainCommand: ParsableCommand {
         try options.print(report.json) { report.write(&$0) }
     }
 
-    /// Returns the key for an argument: a complete tag, a tag's name, or a video in any form.
+    /// Returns the key for an argument: a complete tag, a tag's name, or a video's key or URL.
     private static func tag(_ text: String, of projection: any Projection) throws -> Tag {
         let kind = projection.tagKind
         if text.hasPrefix(kind + "/") { return try Tag(text) }

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import Tapedeck
 
-/// `storectl image`.
+/// The command `storectl image`.
 struct ImageCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "image",
@@ -20,7 +20,7 @@ struct ImageCommand: ParsableCommand {
         ])
 }
 
-/// `storectl image keep`.
+/// The command `storectl image keep`.
 struct ImageKeepCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "keep",
@@ -54,7 +54,7 @@ struct ImageKeepCommand: ParsableCommand {
     }
 }
 
-/// `storectl image list`.
+/// The command `storectl image list`.
 struct ImageListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -84,7 +84,7 @@ struct ImageListCommand: ParsableCommand {
     }
 }
 
-/// `storectl image evict`.
+/// The command `storectl image evict`.
 struct ImageEvictCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "evict",

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// `storectl ingest`.
+/// The command `storectl ingest`.
 struct IngestCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ingest",

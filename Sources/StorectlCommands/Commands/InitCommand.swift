@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl init`.
+/// The command `storectl init`.
 struct InitCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "init",

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import Tapedeck
 
-/// `storectl log`.
+/// The command `storectl log`.
 struct LogCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "log",

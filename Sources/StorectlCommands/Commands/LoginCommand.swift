@@ -3,7 +3,7 @@ internal import Foundation
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// `storectl login`.
+/// The command `storectl login`.
 struct LoginCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "login",

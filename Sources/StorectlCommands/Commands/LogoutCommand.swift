@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// `storectl logout`.
+/// The command `storectl logout`.
 struct LogoutCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout",

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// `storectl outbox`.
+/// The command `storectl outbox`.
 struct OutboxCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "outbox",
@@ -48,7 +48,7 @@ struct OutboxListCommand: ParsableCommand {
     }
 }
 
-/// `storectl outbox retry`.
+/// The command `storectl outbox retry`.
 struct OutboxRetryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
@@ -75,7 +75,7 @@ struct OutboxRetryCommand: ParsableCommand {
     }
 }
 
-/// `storectl outbox drop`.
+/// The command `storectl outbox drop`.
 struct OutboxDropCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop",
@@ -136,8 +136,8 @@ private struct OutboxPage {
         case remote(RemoteDelivery)
     }
 
-    /// The last printed item, as `<event id>@<server or remote>`; a derived delivery has `+` after
-    /// the event id.
+    /// The last printed item, as `<event id>@<server or remote>`; if a rule derived the intent from
+    /// the event, the event id is followed by `+`.
     private struct Place {
         let event: EventID
         let isDerived: Bool

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query accounts`.
+/// The command `storectl query accounts`.
 struct QueryAccountsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "accounts",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query answers`.
+/// The command `storectl query answers`.
 struct QueryAnswersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "answers",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query chat`.
+/// The command `storectl query chat`.
 struct QueryChatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat",

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 
-/// `storectl query`.
+/// The command `storectl query`.
 struct QueryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "query",

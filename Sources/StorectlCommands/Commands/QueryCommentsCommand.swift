@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query comments`.
+/// The command `storectl query comments`.
 struct QueryCommentsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "comments",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query extraction-plan`.
+/// The command `storectl query extraction-plan`.
 struct QueryExtractionPlanCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "extraction-plan",

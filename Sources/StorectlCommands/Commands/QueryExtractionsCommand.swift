@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query extractions`.
+/// The command `storectl query extractions`.
 struct QueryExtractionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "extractions",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query follows`.
+/// The command `storectl query follows`.
 struct QueryFollowsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "follows",

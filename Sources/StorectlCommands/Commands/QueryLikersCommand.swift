@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query likers`.
+/// The command `storectl query likers`.
 struct QueryLikersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "likers",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query list`.
+/// The command `storectl query list`.
 struct QueryListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -66,7 +66,7 @@ struct QueryListCommand: ParsableCommand {
     }
 }
 
-/// `storectl query lists`.
+/// The command `storectl query lists`.
 struct QueryListsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lists",

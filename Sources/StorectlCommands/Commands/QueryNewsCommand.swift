@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query news`.
+/// The command `storectl query news`.
 struct QueryNewsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "news",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query now-playing`.
+/// The command `storectl query now-playing`.
 struct QueryNowPlayingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "now-playing",

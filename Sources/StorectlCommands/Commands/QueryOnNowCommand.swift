@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query on-now`.
+/// The command `storectl query on-now`.
 struct QueryOnNowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "on-now",
@@ -29,7 +29,7 @@ struct QueryOnNowCommand: ParsableCommand {
     }
 }
 
-/// `storectl query ending-soon`.
+/// The command `storectl query ending-soon`.
 struct QueryEndingSoonCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ending-soon",

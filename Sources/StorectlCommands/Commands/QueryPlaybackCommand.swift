@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query playback`.
+/// The command `storectl query playback`.
 struct QueryPlaybackCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "playback",

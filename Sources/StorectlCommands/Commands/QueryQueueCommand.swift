@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query queue`.
+/// The command `storectl query queue`.
 struct QueryQueueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "queue",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query schedule-changes`.
+/// The command `storectl query schedule-changes`.
 struct QueryScheduleChangesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule-changes",

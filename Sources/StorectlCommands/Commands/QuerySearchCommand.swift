@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query search`.
+/// The command `storectl query search`.
 struct QuerySearchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query shares`.
+/// The command `storectl query shares`.
 struct QuerySharesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shares",
@@ -42,7 +42,7 @@ extension VideoProjections {
     }
 }
 
-/// `storectl query share-text`.
+/// The command `storectl query share-text`.
 struct QueryShareTextCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "share-text",
@@ -75,7 +75,7 @@ struct QueryShareTextCommand: ParsableCommand {
     }
 }
 
-/// `storectl query recipients`.
+/// The command `storectl query recipients`.
 struct QueryRecipientsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recipients",

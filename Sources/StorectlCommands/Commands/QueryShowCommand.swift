@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query show`.
+/// The command `storectl query show`.
 struct QueryShowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query statistics`.
+/// The command `storectl query statistics`.
 struct QueryStatisticsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "statistics",

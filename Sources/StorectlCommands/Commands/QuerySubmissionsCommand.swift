@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query submissions`.
+/// The command `storectl query submissions`.
 struct QuerySubmissionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "submissions",

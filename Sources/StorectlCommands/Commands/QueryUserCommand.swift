@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query user`.
+/// The command `storectl query user`.
 struct QueryUserCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "user",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query users`.
+/// The command `storectl query users`.
 struct QueryUsersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query video`.
+/// The command `storectl query video`.
 struct QueryVideoCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "video",

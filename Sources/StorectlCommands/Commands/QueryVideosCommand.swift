@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query videos`.
+/// The command `storectl query videos`.
 struct QueryVideosCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "videos",

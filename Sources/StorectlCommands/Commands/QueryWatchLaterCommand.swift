@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl query watch-later`.
+/// The command `storectl query watch-later`.
 struct QueryWatchLaterCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch-later",

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// `storectl remote`.
+/// The command `storectl remote`.
 struct RemoteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remote",
@@ -23,7 +23,7 @@ struct RemoteCommand: ParsableCommand {
         ])
 }
 
-/// `storectl remote add`.
+/// The command `storectl remote add`.
 struct RemoteAddCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "add",
@@ -91,7 +91,7 @@ struct RemoteAddCommand: ParsableCommand {
     }
 }
 
-/// `storectl remote list`.
+/// The command `storectl remote list`.
 struct RemoteListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -125,7 +125,7 @@ struct RemoteListCommand: ParsableCommand {
     }
 }
 
-/// `storectl remote remove`.
+/// The command `storectl remote remove`.
 struct RemoteRemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "remove",

@@ -4,7 +4,7 @@ internal import Logging
 internal import Tapedeck
 internal import TapedeckServer
 
-/// `storectl serve`.
+/// The command `storectl serve`.
 struct ServeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",

@@ -3,7 +3,7 @@ internal import Foundation
 internal import Logging
 internal import TapedeckTesting
 
-/// `storectl simulate`.
+/// The command `storectl simulate`.
 struct SimulateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "simulate",

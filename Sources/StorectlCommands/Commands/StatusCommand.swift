@@ -3,7 +3,7 @@ internal import Foundation
 internal import Tapedeck
 internal import TapedeckConnectors
 
-/// `storectl status`.
+/// The command `storectl status`.
 struct StatusCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",

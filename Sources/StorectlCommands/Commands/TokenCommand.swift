@@ -3,7 +3,7 @@ internal import Foundation
 internal import Tapedeck
 internal import TapedeckServer
 
-/// `storectl token`.
+/// The command `storectl token`.
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",
@@ -48,7 +48,7 @@ struct ServerOptions: ParsableArguments {
     }
 }
 
-/// `storectl token create`.
+/// The command `storectl token create`.
 struct TokenCreateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "create",
@@ -88,7 +88,7 @@ struct TokenCreateCommand: ParsableCommand {
     }
 }
 
-/// `storectl token list`.
+/// The command `storectl token list`.
 struct TokenListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -125,7 +125,7 @@ struct TokenListCommand: ParsableCommand {
     }
 }
 
-/// `storectl token revoke`.
+/// The command `storectl token revoke`.
 struct TokenRevokeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",

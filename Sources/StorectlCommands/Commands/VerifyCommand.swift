@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import Tapedeck
 
-/// `storectl verify`.
+/// The command `storectl verify`.
 ///
 /// The check runs in a child process, which may crash when it reads a damaged page. The parent
 /// process then reports the crash.

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import Tapedeck
 
-/// `storectl watch`.
+/// The command `storectl watch`.
 struct WatchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch",
@@ -42,7 +42,7 @@ struct WatchCommand: ParsableCommand {
         ])
 }
 
-/// `storectl watch list`.
+/// The command `storectl watch list`.
 struct WatchListCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
@@ -72,7 +72,7 @@ struct WatchListCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch queue`.
+/// The command `storectl watch queue`.
 struct WatchQueueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "queue",
@@ -95,7 +95,7 @@ struct WatchQueueCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch playback`.
+/// The command `storectl watch playback`.
 struct WatchPlaybackCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "playback",
@@ -115,7 +115,7 @@ struct WatchPlaybackCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch submissions`.
+/// The command `storectl watch submissions`.
 struct WatchSubmissionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "submissions",

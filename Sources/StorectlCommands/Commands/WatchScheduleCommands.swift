@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl watch schedule`.
+/// The command `storectl watch schedule`.
 struct WatchScheduleCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule",
@@ -39,7 +39,7 @@ struct WatchScheduleCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch on-now`.
+/// The command `storectl watch on-now`.
 struct WatchOnNowCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "on-now",
@@ -61,7 +61,7 @@ struct WatchOnNowCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch ending-soon`.
+/// The command `storectl watch ending-soon`.
 struct WatchEndingSoonCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ending-soon",

@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl watch search`.
+/// The command `storectl watch search`.
 struct WatchSearchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "search",

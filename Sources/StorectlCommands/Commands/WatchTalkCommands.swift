@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl watch comments`.
+/// The command `storectl watch comments`.
 struct WatchCommentsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "comments",
@@ -29,7 +29,7 @@ struct WatchCommentsCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch chat`.
+/// The command `storectl watch chat`.
 struct WatchChatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "chat",
@@ -52,7 +52,7 @@ struct WatchChatCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch answers`.
+/// The command `storectl watch answers`.
 struct WatchAnswersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "answers",
@@ -76,7 +76,7 @@ struct WatchAnswersCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch questions`.
+/// The command `storectl watch questions`.
 struct WatchQuestionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "questions",
@@ -109,7 +109,7 @@ struct WatchQuestionsCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch users`.
+/// The command `storectl watch users`.
 struct WatchUsersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "users",
@@ -129,7 +129,7 @@ struct WatchUsersCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch follows`.
+/// The command `storectl watch follows`.
 struct WatchFollowsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "follows",

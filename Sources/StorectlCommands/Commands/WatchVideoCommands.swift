@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import Tapedeck
 
-/// `storectl watch likers`.
+/// The command `storectl watch likers`.
 struct WatchLikersCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "likers",
@@ -24,7 +24,7 @@ struct WatchLikersCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch videos`.
+/// The command `storectl watch videos`.
 struct WatchVideosCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "videos",
@@ -46,7 +46,7 @@ struct WatchVideosCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch duplicates`.
+/// The command `storectl watch duplicates`.
 struct WatchDuplicatesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "duplicates",
@@ -68,7 +68,7 @@ struct WatchDuplicatesCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch watch-later`.
+/// The command `storectl watch watch-later`.
 struct WatchLaterCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "watch-later",
@@ -90,7 +90,7 @@ struct WatchLaterCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch lists`.
+/// The command `storectl watch lists`.
 struct WatchListsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "lists",
@@ -108,7 +108,7 @@ struct WatchListsCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch shares`.
+/// The command `storectl watch shares`.
 struct WatchSharesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "shares",
@@ -128,7 +128,7 @@ struct WatchSharesCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch recipients`.
+/// The command `storectl watch recipients`.
 struct WatchRecipientsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "recipients",
@@ -155,7 +155,7 @@ struct WatchRecipientsCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch accounts`.
+/// The command `storectl watch accounts`.
 struct WatchAccountsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "accounts",
@@ -175,7 +175,7 @@ struct WatchAccountsCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch playability`.
+/// The command `storectl watch playability`.
 struct WatchPlayabilityCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "playability",
@@ -198,7 +198,7 @@ struct WatchPlayabilityCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch extractions`.
+/// The command `storectl watch extractions`.
 struct WatchExtractionsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "extractions",
@@ -225,7 +225,7 @@ struct WatchExtractionsCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch now-playing`.
+/// The command `storectl watch now-playing`.
 struct WatchNowPlayingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "now-playing",
@@ -258,7 +258,7 @@ struct WatchNowPlayingCommand: ParsableCommand {
     }
 }
 
-/// `storectl watch downloads`.
+/// The command `storectl watch downloads`.
 struct WatchDownloadsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "downloads",

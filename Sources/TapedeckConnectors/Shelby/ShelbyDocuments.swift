@@ -107,7 +107,7 @@ extension JSONElement {
         return sighting
     }
 
-    /// Returns a text; nil if it is missing or empty.
+    /// Returns a string; nil if it is missing or empty.
     private func filledText(_ name: String) throws(IngestRefusal) -> String? {
         try text(name).value.flatMap { $0.isEmpty ? nil : $0 }
     }

@@ -1,4 +1,4 @@
-/// The one time zone per country in which TVmaze's days begin and end.
+/// The time zones, one per country, in which TVmaze's days begin and end.
 ///
 /// If a country has several zones, this is the zone that a recorded TVmaze response contains for
 /// the country's channels. If there is no such response, it is the country's first zone in the time

@@ -1,7 +1,7 @@
 internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
-/// A space's log in memory; it is a value, so a copy of it is a backup.
+/// A space's log in memory; this is a value type, so a copy is a backup.
 struct InMemorySpace: SpaceRows, Sendable {
     let space: SpaceID
     var state: SpaceState

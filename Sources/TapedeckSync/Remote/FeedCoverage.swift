@@ -22,11 +22,11 @@ public struct FeedCoverage: Projection {
     public var tagKind: String { FeedCoverage.kind }
     /// `FeedRead`, which records that a feed was read.
     public var eventTypes: [EventType] { [FeedRead.eventType] }
-    /// A sentence on how the mark of a feed is determined.
+    /// A sentence that explains how the mark of a feed is determined.
     public var ruleText: String? { "The last event about a feed determines its mark." }
-    /// Empty: marks are looked up by feed.
+    /// No tables, because marks are looked up by feed.
     public var tables: [String] { [] }
-    /// True: earlier events about a feed do not affect its state.
+    /// True, because only the last event about a feed affects its state.
     public var foldsCompacted: Bool { true }
 
     /// The state of a feed.

@@ -147,7 +147,8 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
 
     /// The placeholder for a removed secret.
     ///
-    /// It becomes "[secret]" only at the end, because that word may contain a short secret.
+    /// The placeholder is replaced with "[secret]" only at the end, because that word may contain a
+    /// short secret.
     private static let redacted = "\0"
 
     private static func redacting(_ text: String, _ secret: String) -> String {

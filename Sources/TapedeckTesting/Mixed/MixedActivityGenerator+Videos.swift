@@ -2,7 +2,7 @@ import Tapedeck
 
 /// Events about videos that are shared, played and downloaded.
 extension MixedActivityGenerator {
-    /// The average number of changes to the queue between two clears.
+    /// The average number of changes to the queue before it is cleared.
     private static let queueChanges: UInt64 = 32
 
     /// Records the list entry and the frame of a broadcast, and a playability check.

@@ -18,7 +18,8 @@ public struct SubmitVideo: Sendable {
     ///   - title: The title; nil if unknown.
     ///   - thumbnail: The URL of the still picture; nil if unknown.
     ///
-    /// Throws `ModelError`: `.invalidVideo` if `video` is not a YouTube video, `.tooLarge`.
+    /// Throws `ModelError`: `.invalidVideo` if `video` is not a YouTube video, and `.tooLarge` if a
+    /// field is too long.
     public init(
         _ video: String, title: String? = nil, thumbnail: String? = nil
     ) throws(ModelError) {

@@ -14,7 +14,7 @@ extension AccountObserved: Observation {
     /// Always nil, because no system assigns versions to its accounts.
     public var remoteVersion: UInt64? { nil }
 
-    /// Always 1, because the time of a sighting in milliseconds serves as its version.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the names, the text fields and the URL, and removes unknown fields.

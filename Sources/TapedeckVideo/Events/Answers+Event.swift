@@ -62,7 +62,7 @@ extension UserObserved: Observation {
     /// Always nil, because the remote does not version its users.
     public var remoteVersion: UInt64? { nil }
 
-    /// 1, because a sighting's time in milliseconds serves as its version.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the id, the text fields and the URL.
@@ -93,7 +93,7 @@ extension QuestionObserved: Observation {
     /// Always nil, because questions do not change.
     public var remoteVersion: UInt64? { nil }
 
-    /// 1, because a sighting's time in milliseconds serves as its version.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids and the text.
@@ -122,7 +122,7 @@ extension AnswerObserved: Observation {
     /// Always nil, because the remote does not version its answers.
     public var remoteVersion: UInt64? { nil }
 
-    /// 1, because a sighting's time in milliseconds serves as its version.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids and the URLs.
@@ -150,7 +150,7 @@ extension LikeObserved: Observation {
     /// Always nil, because likes do not change.
     public var remoteVersion: UInt64? { nil }
 
-    /// 1, because a sighting's time in milliseconds serves as its version.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids.

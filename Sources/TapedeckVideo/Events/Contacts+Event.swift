@@ -38,7 +38,7 @@ extension ContactObserved: Observation {
     /// Always nil, because systems do not keep versions of the addresses they remember.
     public var remoteVersion: UInt64? { nil }
 
-    /// Always 1, because the time of a sighting in milliseconds serves as its version.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the address and the system.

@@ -70,7 +70,7 @@ extension FollowObserved: Observation {
     /// Always nil, because the remote does not assign versions to follow relationships.
     public var remoteVersion: UInt64? { nil }
 
-    /// Always 1, because a sighting's time in milliseconds serves as its version.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, and that `isOn` is set.

@@ -48,7 +48,7 @@ extension SubmissionObserved: Observation {
     /// views.
     public var remoteVersion: UInt64? { nil }
 
-    /// Always 1, because the time of an observation, in milliseconds, serves as its version.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the video, the text fields, the URLs and the time.

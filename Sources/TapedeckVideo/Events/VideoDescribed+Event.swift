@@ -13,7 +13,7 @@ extension VideoDescribed: Observation {
     /// Always nil, because remotes do not version their descriptions.
     public var remoteVersion: UInt64? { nil }
 
-    /// 1, because a sighting's time in milliseconds serves as its version.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the video, the text fields, the URL and the duration.

@@ -13,7 +13,7 @@ extension VideoListed: Observation {
     /// Always nil, because remotes do not version the entries of lists.
     public var remoteVersion: UInt64? { nil }
 
-    /// Always 1, because a sighting's time in milliseconds serves as its version.
+    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the list, the entry, the video and the time.

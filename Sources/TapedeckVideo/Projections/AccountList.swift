@@ -23,7 +23,7 @@ public struct AccountList: Projection {
     /// Events can be folded in any order: sightings merge field by field, and only the last sign-in
     /// or sign-out is used.
     public var law: FoldLaw { .any }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         An account is merged from the sightings of its system, field by field; the last \

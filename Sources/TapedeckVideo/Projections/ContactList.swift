@@ -17,7 +17,7 @@ public struct ContactList: Projection {
     public var tagKind: String { "contact" }
     /// Entries of the address book, and addresses that remotes remember.
     public var eventTypes: [EventType] { [ContactNoted.eventType, ContactObserved.eventType] }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         The user's newest entry or removal decides; without one, the address is listed because a \

@@ -20,14 +20,14 @@ public struct EpisodeSchedule: Projection {
     public var tagKind: String { "episode" }
     /// Sightings of episodes.
     public var eventTypes: [EventType] { [EpisodeScheduled.eventType] }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         An episode is merged from its sightings in the order of their versions: each field \
         comes from the newest sighting that contains it.
         """
     }
-    /// Two tables: by start time, and by show.
+    /// Two tables of episodes: one by start time, and one by show.
     public var tables: [String] { ["by-start", "by-show"] }
 
     static let byStart = 0

@@ -39,7 +39,7 @@ public struct PlayStatistics: Projection {
     public var law: FoldLaw { .canonical }
     /// True: `PlaybackCompaction` removes only events that change no figure.
     public var foldsCompacted: Bool { true }
-    /// A sentence that explains how plays and watched time are counted.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         A viewing counts as a play at its first report, and the progress between its reports \

@@ -12,8 +12,9 @@ public import TapedeckProjections
 /// it.
 ///
 /// Each field is the newest value or a sum, so the order of arrival does not affect the state. Most
-/// reports of the latest viewing access no item. Items: `v` viewing → whether it has finished.
-/// Table 0 contains the videos that were started but not finished.
+/// reports of the latest viewing access no item. The item `v` followed by a viewing contains
+/// whether the viewing has finished. Table 0 contains the videos that were started but not
+/// finished.
 public struct Playback: Projection {
     /// Creates the projection.
     public init() {}
@@ -29,19 +30,19 @@ public struct Playback: Projection {
     public var tagKind: String { "video" }
     /// Playback reports and watched intervals.
     public var eventTypes: [EventType] { [PlaybackProgressed.eventType, VideoWatched.eventType] }
-    /// Any order: each field is the newest value or a sum.
+    /// Any order, because each field is the newest value or a sum.
     public var law: FoldLaw { .any }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         The last report from any player determines where playback stopped; a report within \
         \(Int(Playback.endSeconds)) seconds of the end finishes the video.
         """
     }
-    /// One table: the videos in progress.
+    /// One table, which contains the videos in progress.
     public var tables: [String] { ["in-progress"] }
 
-    /// True: no row shows that a video was finished.
+    /// True, because the state of a finished video has no row.
     public var statesAreFollowed: Bool { true }
 
     static let viewing: [UInt8] = [UInt8(ascii: "v")]
@@ -102,7 +103,7 @@ public struct Playback: Projection {
             bytes.add(hasLastFinished)
         }
 
-        /// Whether the last report is between the start and the end of the video.
+        /// Whether the last reported position is between the start and the end of the video.
         var isInProgress: Bool { last.map { !$0.isFinish && $0.positionSeconds > 0 } ?? false }
     }
 
@@ -111,7 +112,7 @@ public struct Playback: Projection {
         var order: FoldOrder
         /// The time in Unix milliseconds.
         var at: Int64
-        /// The viewing; empty for `VideoWatched`, which names no viewing.
+        /// The viewing; empty for a `VideoWatched` that names none.
         var viewing: [UInt8]
         var positionSeconds: Double
         var isFinish: Bool

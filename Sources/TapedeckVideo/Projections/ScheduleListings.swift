@@ -19,7 +19,7 @@ public struct ScheduleListings: Projection {
     public var tagKind: String { "listing" }
     /// Sightings of complete listings.
     public var eventTypes: [EventType] { [ScheduleListed.eventType] }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         Only the newest response for each listing is used; episodes that only earlier \

@@ -18,7 +18,7 @@ public struct ShowCatalogue: Projection {
     public var tagKind: String { "show" }
     /// Sightings of shows and of casts.
     public var eventTypes: [EventType] { [ShowObserved.eventType, CastObserved.eventType] }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         A show is merged from its sightings in the order of their versions: each field comes \
@@ -26,8 +26,8 @@ public struct ShowCatalogue: Projection {
         """
     }
 
-    /// True, because schedules show the names of shows and this projection has no rows to follow
-    /// instead.
+    /// True, because schedules show the names of shows, and this projection has no rows that could
+    /// be followed instead.
     public var statesAreFollowed: Bool { true }
 
     /// The known facts about a show.

@@ -6,7 +6,7 @@ protocol Sighting: Sendable {
     /// The names of the fields that were null.
     var cleared: [String] { get }
 
-    /// The fields, each listed once.
+    /// The mergeable fields of the sighting, without duplicates.
     static var sightingFields: [SightingField<Self>] { get }
 }
 

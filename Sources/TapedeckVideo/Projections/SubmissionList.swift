@@ -5,10 +5,10 @@ public import TapedeckProjections
 /// The videos submitted by users, without duplicates, sorted by number of views and by age.
 ///
 /// Items: the user's own submissions, as described in `OwnIntents`. A video that a remote shows is
-/// registered, no matter who submitted it. Until a remote shows a video, only the user sees it, as
-/// described in the user's latest submission. The popular list is sorted by the remote's view
-/// count. Views that the remote has not counted yet do not affect the order, so all devices show
-/// the same order.
+/// listed for everyone, no matter who submitted it. Until a remote shows a video, only the user
+/// sees it, as described in the user's latest submission. The popular list is sorted by the
+/// remote's view count. Views that the remote has not counted yet do not affect the order, so all
+/// devices show the same order.
 public struct SubmissionList: Projection {
     /// Creates the projection.
     public init() {}
@@ -23,17 +23,17 @@ public struct SubmissionList: Projection {
     public var eventTypes: [EventType] {
         [VideoSubmitted.eventType, SubmissionObserved.eventType, IntentOutcome.eventType]
     }
-    /// Any order: sightings merge field by field, and each intent waits independently.
+    /// Any order, because sightings merge field by field, and each intent waits independently.
     public var law: FoldLaw { .any }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         A video is merged from its sightings on remotes, and newer ones override older ones; \
         until there is a sighting, the user's last submission represents the video.
         """
     }
-    /// Three tables: by number of views, by age, and the user's own submissions that no remote
-    /// shows.
+    /// Three tables: videos by number of views, videos by age, and the user's own submissions that
+    /// no remote shows.
     public var tables: [String] { ["popular", "new", "waiting"] }
 
     /// The known facts about a submitted video.

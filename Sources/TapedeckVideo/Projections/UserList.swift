@@ -26,7 +26,7 @@ public struct UserList: Projection {
             ProfileEdited.eventType,
         ]
     }
-    /// A sentence that explains which value of a profile field is shown.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         The last writer of each field wins: the user, by the time of the edit, or the \

@@ -32,17 +32,17 @@ public struct VideoChat: Projection {
     public var eventTypes: [EventType] {
         [ChatMessagePosted.eventType, ChatMessageObserved.eventType, IntentOutcome.eventType]
     }
-    /// Any order: sightings of a message merge by their order, and each posted message waits
-    /// independently.
+    /// Any order, because sightings of a message merge by their order, and each posted message
+    /// waits independently.
     public var law: FoldLaw { .any }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         Each message is counted once, identified by its number, with the content of its newest \
         sightings; the user's own messages wait until a remote shows them.
         """
     }
-    /// One table: the videos that have a chat.
+    /// One table, which contains the videos that have a chat.
     public var tables: [String] { ["by-video"] }
     /// Visible messages, waiting messages, and the outcomes of waiting messages.
     public var followedItems: [[UInt8]] {

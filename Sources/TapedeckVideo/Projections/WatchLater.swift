@@ -38,11 +38,11 @@ public enum WatchLaterRule: String, Sendable {
 /// | `k` event id | `DeliveredMark`s: the broadcasts that carry a toggle's mark on a remote |
 /// | `d` id | the versions at which toggles were confirmed on the broadcast |
 ///
-/// Once a remote has confirmed a toggle that set a mark, the mark belongs to the remote: if the
-/// remote withdraws the mark in a later version, the mark is removed here too. A run of sightings
-/// that begins at the version of a toggle's confirmation is not a separate mark. The run represents
-/// the toggle and has the time of the toggle's stamp, regardless of how long the remote took to
-/// confirm the toggle.
+/// Once a remote has confirmed a toggle that set a mark, the remote controls the mark: if it
+/// withdraws the mark in a later version, the mark is removed here too. A run of sightings that
+/// begins at the version of a toggle's confirmation is not a separate mark. The run represents the
+/// toggle and has the time of the toggle's stamp, regardless of how long the remote took to confirm
+/// the toggle.
 ///
 /// Table 2 contains the list in timeline order, latest share first, by the latest creation time of
 /// a broadcast that the remote has. Table 1 contains the videos whose mark a remote still has to remove: the remote
@@ -88,7 +88,7 @@ public struct WatchLater: Projection {
 
     /// `watch-later`.
     public var name: String { "watch-later" }
-    /// 9, or 10 for the 2012 rule.
+    /// The version is 9, or 10 with the 2012 rule.
     public var version: Int { rule == .rule2012 ? 10 : 9 }
     /// The rule.
     public var parameters: String { "rule=\(rule.rawValue)" }
@@ -101,11 +101,11 @@ public struct WatchLater: Projection {
             IntentOutcome.eventType,
         ]
     }
-    /// Any order for the crossing rule, canonical order for the 2012 rule.
+    /// Any order with the crossing rule, canonical order with the 2012 rule.
     public var law: FoldLaw { rule == .crossing ? .any : .canonical }
-    /// True: compaction removes superseded playback reports.
+    /// True, because compaction removes superseded playback reports.
     public var foldsCompacted: Bool { true }
-    /// The rule in one sentence.
+    /// The projection's rule in one sentence.
     public var ruleText: String? {
         let crossing =
             rule == .crossing
@@ -260,8 +260,8 @@ public struct WatchLater: Projection {
         Marks.clear(before: order, by: event, isCrossing: true, &key)
     }
 
-    /// Relies on canonical order: the first report of a viewing decides whether the viewing is
-    /// armed.
+    /// Relies on canonical order: the first report of a viewing determines whether the viewing can
+    /// remove the video.
     private func fold2012(
         _ viewing: RowKey, isBeyond: Bool, by event: EventID, at order: FoldOrder,
         _ key: inout KeyedState<State>

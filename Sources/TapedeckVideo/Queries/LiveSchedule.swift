@@ -19,7 +19,7 @@ public struct ScheduleRow: Hashable, Sendable {
     enum Kind: Hashable, Sendable {
         case episode(EpisodeScheduled, ShowObserved, TVmazeChannel)
         case listing(CalendarDay, ScheduleListings.State)
-        /// A row outside the scope.
+        /// An episode or listing outside the scope.
         case nothing
     }
 
@@ -27,7 +27,7 @@ public struct ScheduleRow: Hashable, Sendable {
 }
 
 extension LiveArrangement where Self == ArrangedList<ScheduleRow, ScheduleWeek.Episode> {
-    /// The episodes that are on, updated as time passes; see `VideoQueries.onNow`.
+    /// The episodes that are on now, updated as time passes; see `VideoQueries.onNow`.
     ///
     /// The rows of four days are kept in memory, and are read again at the start of each UTC day.
     public static func onNow(

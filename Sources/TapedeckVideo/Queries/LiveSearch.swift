@@ -58,8 +58,8 @@ extension LiveSearch: LiveRanking {
     /// Returns the changed parts and all broadcasts of changed videos, or nil if a video has too
     /// many broadcasts.
     ///
-    /// The broadcasts are included because a video's winner determines whether each of them is a
-    /// hit.
+    /// The broadcasts are included because a video shows the title of one broadcast, and whether
+    /// another broadcast is a hit depends on that choice.
     package func parts(
         touchedBy changed: Set<LivePart>, _ views: Views
     ) throws -> Set<LivePart>? {

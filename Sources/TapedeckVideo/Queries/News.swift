@@ -58,7 +58,7 @@ private struct NewestSighting<Subject> {
 extension VideoQueries {
     /// Counts the new videos and comments after a log position.
     ///
-    /// A broadcast is new if it was first sighted after the position, and a video is new if all of
+    /// A broadcast is new if it was first observed after the position, and a video is new if all of
     /// its broadcasts are new. Reads the events after the position, with one lookup for each of
     /// their broadcasts and videos. Throws the log's errors, and `ModelError` with `.usage` if
     /// `newest` is below 1 or above `QueryLimits.newsCountMax`.
@@ -111,7 +111,7 @@ extension VideoQueries {
         return News(newVideos: videos.count, newComments: comments, head: head)
     }
 
-    /// Returns the broadcasts that were first seen after a position, in log order.
+    /// Returns the broadcasts that were first observed after a position, in log order.
     private func newShares(
         since mark: LogPosition, through head: LogPosition, in log: EventLog
     ) throws -> [NewestSighting<Share>] {
@@ -138,7 +138,7 @@ extension VideoQueries {
         return shares
     }
 
-    /// Returns other users' comments on videos that were first sighted after a position and that
+    /// Returns other users' comments on videos that were first observed after a position and that
     /// the remote still shows.
     private func newComments(
         since mark: LogPosition, through head: LogPosition, in log: EventLog

@@ -158,8 +158,8 @@ extension VideoQueries {
 }
 
 extension ShownProfile {
-    /// Returns whether one of the user's names contains the given text, which must already be
-    /// folded.
+    /// Returns whether one of the user's names contains the given text, which must be in lowercase
+    /// and without accents.
     fileprivate func isNamed(_ text: [Unicode.Scalar]) -> Bool {
         guard !text.isEmpty else { return true }
         let (first, last) = (user.firstName, user.lastName)

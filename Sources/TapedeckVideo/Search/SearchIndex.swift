@@ -17,7 +17,7 @@ public import TapedeckProjections
 /// | `…-starts` | first three letters of a longer term, 0, weight, place |
 ///
 /// The **place** of a thing consists of its time, latest first, and its name. Matches of one term
-/// in fields of one weight are therefore adjacent and in result order, and so are matches of a
+/// in fields of the same weight are therefore adjacent and in result order, and so are matches of a
 /// short prefix that many terms share. The first page of results reads no other rows. Comments have
 /// no table of beginnings, because there may be very many of them and they come last in the
 /// results.
@@ -59,7 +59,7 @@ public struct SearchIndex<Base: Projection>: Projection {
     public var events: [any Event.Type] { base.events }
     /// The event types of the indexed projection.
     public var eventTypes: [EventType] { base.eventTypes }
-    /// The law of the indexed projection.
+    /// The fold law of the indexed projection.
     public var law: FoldLaw { base.law }
     /// The maximum schema version of the indexed projection.
     public var schemaVersionMax: UInt16 { base.schemaVersionMax }
@@ -71,11 +71,11 @@ public struct SearchIndex<Base: Projection>: Projection {
     }
     /// The tables of terms and of term beginnings, kind by kind.
     public var tables: [String] { kinds.flatMap(\.tables) }
-    /// True: the index is maintained only once a search has used it.
+    /// True, because the index is maintained only once a search has used it.
     public var isOnDemand: Bool { true }
-    /// False: observers follow the results, not the index.
+    /// False, because observers follow the results, not the index.
     public var rowsAreFollowed: Bool { false }
-    /// True: a live search observes the states of its results.
+    /// True, because a live search observes the states of its results.
     public var statesAreFollowed: Bool { true }
     /// The items that may contain results.
     public var followedItems: [[UInt8]] { thingOfItem == nil ? [] : CommentItems.lists }
@@ -114,8 +114,8 @@ public struct SearchIndex<Base: Projection>: Projection {
         starts.forEach { rows.add(table: table + 1, key: $0, thing.place.bytes) }
     }
 
-    /// Returns the table of a kind's terms; if the kind has a table of term beginnings, it comes
-    /// next.
+    /// Returns the index of the table of a kind's terms, which precedes the kind's table of term
+    /// beginnings, if any.
     func firstTable(of kind: SearchHit.Kind) -> Int {
         kinds.prefix { $0 != kind }.reduce(0) { $0 + ($1.hasStarts ? 2 : 1) }
     }
@@ -158,7 +158,7 @@ enum SearchRow {
     static let lettersPerStart = 3
 
     /// Returns the key prefix of the rows for a term, or for the beginning of a term, in fields of
-    /// one weight.
+    /// the same weight.
     static func key(_ term: [UInt8], _ weight: UInt8) -> [UInt8] {
         var key: [UInt8] = []
         append(term[...], weight, to: &key)

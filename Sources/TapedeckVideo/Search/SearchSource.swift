@@ -61,8 +61,8 @@ final class SearchSource {
     ) throws -> [SearchStream] {
         if word.isUnspaced {
             let pairs = SearchText.pairs(of: word.bytes[...]).map { Array(word.bytes[$0]) }
-            // The last element is the last letter alone, which is needed only if the word has no
-            // other letters.
+            // The last element contains only the last letter, which must be searched for separately
+            // only if it is the word's only letter.
             if pairs.count > 1 { return pairs.dropLast().map { stream([(terms, $0)], weights) } }
         }
         let term = Array(SearchText.term(word.bytes[...]))
@@ -202,7 +202,7 @@ struct SearchStream {
     }
 }
 
-/// The things in a source that match with one rank, in the order of their places.
+/// The things in a source whose matches have the same rank, in the order of their places.
 struct SearchPass {
     let source: SearchSource
     private let words: SearchWords
@@ -222,8 +222,8 @@ struct SearchPass {
             return nil
         }
         (self.source, self.words, self.rank, self.target) = (source, words, rank, target)
-        // A single word must match in a field of this weight. If there are several words, some of
-        // them may match in weightier fields.
+        // A single word must match in a field of this weight. If there are several words, some may
+        // match in fields with smaller weights, which rank higher.
         let weights =
             words.words.count == 1
             ? [rank.weight] : source.weights.filter { $0 <= rank.weight }.sorted()

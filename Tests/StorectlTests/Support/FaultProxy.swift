@@ -36,7 +36,7 @@ final class FaultProxy: Sendable {
     private struct State {
         var random: SeededGenerator
         var faultyPercent = 0
-        /// Connections of earlier generations are reset.
+        /// The number of calls of `calm()`; connections from before the last call are reset.
         var generation = 0
         var refusesUntil = Date.distantPast
         var isStopped = false
@@ -167,7 +167,7 @@ final class FaultProxy: Sendable {
 private struct Way {
     enum Step {
         case continues
-        /// One side has closed the connection without a reset, or seems to have done so.
+        /// The connection has ended without a reset, or the proxy must make it look so.
         case isOver
         case isCut
     }

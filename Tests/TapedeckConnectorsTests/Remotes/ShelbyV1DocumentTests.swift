@@ -223,7 +223,8 @@ struct ShelbyV1DocumentTests {
         #expect(refused.first?.message.contains("not yours") == true)
     }
 
-    /// A page that contains only its boundary row is the last page, even if it is full.
+    /// A page is the last one, even if it is full, if all its rows are the row at which the
+    /// previous page ended.
     @Test func pagingEndsIfItMakesNoProgress() throws {
         let rows = Array(
             repeating: #"{"id":"\#(ShelbyV1DocumentTests.id)","action":14,"frame":null}"#, count: 50

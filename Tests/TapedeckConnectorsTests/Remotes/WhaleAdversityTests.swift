@@ -79,7 +79,7 @@ import Testing
             let left = try desk.device.outbox()
             #expect(left.isEmpty, "TAPEDECK_SEED=\(seed): \(left.map(\.state))")
             #expect(desk.world.simulator.violations.isEmpty, "TAPEDECK_SEED=\(seed)")
-            // Once the faults end, everything else is read.
+            // Once the faults end, everything that was not read before is read.
             desk.world.simulator.adversary = .none
             desk.world.clock.advance(by: .seconds(60))
             try desk.device.sync()

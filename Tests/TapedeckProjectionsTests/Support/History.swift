@@ -50,7 +50,7 @@ struct HistoryGenerator {
     var books = 12
     var readers = 5
     var shelves = 4
-    /// The percentage of notes that are poison.
+    /// The percentage of notes that a fold refuses.
     var poison = 2
 
     func generate(_ random: inout SeededGenerator) throws -> History {

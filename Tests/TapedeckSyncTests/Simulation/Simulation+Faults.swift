@@ -84,7 +84,7 @@ extension Simulation {
         }
     }
 
-    /// Removes payloads from `required` of which neither a store nor the server has a copy.
+    /// Removes the payloads from `required` that are in no store and not on the server.
     private func forgetLostPayloads() throws {
         var left: Set<UInt64> = []
         for device in devices { left.formUnion(try device.payloads()) }

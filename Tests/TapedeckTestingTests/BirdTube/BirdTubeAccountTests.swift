@@ -16,7 +16,8 @@ struct BirdTubeAccountTests {
         var ada = Caller.birdTube()
         #expect(try ada.signIn("nobody@example.org").message == "User not found.")
         #expect(try ada.signIn(password: "no").message == "Password is incorrect.")
-        // The system's own sample code fails when it refuses a login in either of these two ways.
+        // In the system's own sample code, a login that is refused for either of these two reasons
+        // causes an error 500.
         ada.simulator.stumblesOverRefusals = true
         let answer = try ada.answer(
             "/signin",

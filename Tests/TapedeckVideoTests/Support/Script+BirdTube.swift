@@ -32,10 +32,10 @@ extension Script {
             if number(2) == 0 { sighting.owner = "u\(number(3))" }
             if number(3) == 0 { sighting.createdAt = .init(milliseconds: Script.time(second)) }
             if number(3) == 0 { sighting.postedAs = intent.description }
-            // The video is seen before or after the outcomes of intents.
+            // The sighting of the video may come before or after the outcomes of intents.
             try sight(sighting, at: at.map { $0 * 3_600 }, origin: origin)
         case 3, 4:
-            // The openings are spread over days, so that time windows begin and end.
+            // The videos are opened over several days, so that time windows begin and end.
             try add(
                 "VideoOpened",
                 #"{"video":"\#(video)","viewer":"u\#(number(3))","viewing":"w\#(number(40))"}"#,
@@ -90,7 +90,7 @@ extension Script {
         origin: UInt64 = 1
     ) throws {
         let id = Array(intent.description.utf8)
-        // Field numbers as in schema/tapedeck/remote/v1/remote.proto.
+        // The field numbers are defined in schema/tapedeck/remote/v1/remote.proto.
         let system = Array(system.utf8)
         let payload =
             [1 << 3 | 2, UInt8(system.count)] + system + [2 << 3 | 2, UInt8(id.count)] + id + [

@@ -82,7 +82,8 @@ extension Script {
         func field(_ number: UInt8, _ text: String) -> [UInt8] {
             [number << 3 | 2, UInt8(text.utf8.count)] + Array(text.utf8)
         }
-        // Field numbers as in schema/tapedeck/remote/v1/remote.proto; 2 is KIND_CONFIRMED.
+        // The field numbers are defined in schema/tapedeck/remote/v1/remote.proto. The value 2 is
+        // KIND_CONFIRMED.
         var payload = field(2, toggle.description) + [4 << 3, 2] + field(5, broadcast) + [10 << 3]
         var version = UInt64(Script.time(second))
         while version >= 0x80 {
@@ -97,7 +98,7 @@ extension Script {
     }
 
     /// Adds a sighting at `second`, counted from the start of the script, or at an unknown time if
-    /// it is nil.
+    /// `second` is nil.
     mutating func sight(
         _ sighting: some Observation, at second: Double? = nil, origin: UInt64 = 1
     ) throws {

@@ -86,7 +86,7 @@ struct SimulatorCore: Sendable {
 
     /// The response of a failing server.
     ///
-    /// It is HTML because the web server sends it, not the API.
+    /// The response is HTML because the web server sends it, not the API.
     static let brokenAnswer = SimulatedResponse(
         status: 500, headers: [SimulatedField("Content-Type", "text/html")],
         body: Array("<html><body><h1>Internal Server Error</h1></body></html>".utf8))

@@ -28,7 +28,8 @@ extension ShelbyV1Simulator {
                 text: SimulatedTexts.comment(&core.fate))
             world.conversations[conversation]?.messages.append(message)
         default:
-            // Ids contain the time, so there are no ties, and a late row has an older id.
+            // Ids begin with the time and are unique, so rows are never tied, and a late row has an
+            // older id.
             let date = core.date(at: now, newest: nil)
             let frame = world.share(by: user, at: date, &core.fate)
             for follower in world.rolls[user.publicRoll]?.followers.sorted() ?? []

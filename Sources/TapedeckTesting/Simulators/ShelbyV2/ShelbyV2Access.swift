@@ -72,7 +72,7 @@ struct ShelbyV2Access: Sendable {
         return nonces[second, default: []].insert(name).inserted
     }
 
-    // MARK: - The three legs
+    // MARK: - The three legs of OAuth
 
     /// Returns the fields of a new request token; nil if the request is refused.
     mutating func requestToken(
@@ -145,7 +145,7 @@ extension ShelbyV2Simulator {
     /// Handles `/oauth/request_token`, `/oauth/authorize` and `/oauth/access_token`.
     ///
     /// The first user of the world approves every login immediately; `deny=true` denies it. The
-    /// server also plays the part of Twitter, which returns the user's id with the access token.
+    /// server also plays the role of Twitter, which returns the user's id with the access token.
     mutating func routeAccess(
         _ request: SimulatedRequest, _ now: Int64
     ) throws(OutsideTables) -> SimulatedResponse {

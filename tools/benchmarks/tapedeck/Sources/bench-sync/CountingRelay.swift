@@ -58,7 +58,8 @@ private final class ByteCounter: Sendable {
             }
             guard sent == received else { break }
         }
-        // The other direction ends too. The descriptors stay open until the program ends.
+        // Shutting down both sockets also ends the thread for the other direction. The descriptors
+        // stay open until the program ends.
         shutdown(source, Int32(SHUT_RDWR))
         shutdown(target, Int32(SHUT_RDWR))
     }

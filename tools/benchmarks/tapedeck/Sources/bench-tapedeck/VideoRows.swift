@@ -2,7 +2,8 @@ import Tapedeck
 
 /// A broadcast of the suite, as bytes.
 ///
-/// The peers' columns are fields of the payload here, and each fold reads these fields again.
+/// The other databases in the benchmark store these fields in columns; here they are in the
+/// payload, and each fold decodes them again.
 enum Broadcast {
     static let type: EventType = "BroadcastReceived"
 
