@@ -175,7 +175,7 @@ struct IngestContext: Sendable {
     /// The time of the response, in Unix milliseconds.
     var observedAt: Int64?
 
-    /// Returns the events that follow from a sighting alone: a video with a malformed id is
+    /// Returns the events that follow from an observation alone: a video with a malformed id is
     /// recorded as unplayable.
     static func findings(of proposal: ProposedEvent) throws -> [ProposedEvent] {
         try proposal.tags.filter { $0.kind == "video" }.compactMap {
@@ -183,7 +183,7 @@ struct IngestContext: Sendable {
         }
     }
 
-    /// Proposes a sighting; if it exceeds a limit, records a refusal at `path`.
+    /// Proposes an observation; if it exceeds a limit, records a refusal at `path`.
     func propose(_ sighting: some Observation, at path: String, in result: inout IngestResult) {
         do {
             let proposal = try ProposedEvent(sighting: sighting, observedAt: observedAt)

@@ -2,7 +2,7 @@ public import TapedeckModel
 
 /// The contents of a remote's response: events to append, and refusals.
 public struct IngestResult: Sendable {
-    /// The sightings in document order, without duplicates.
+    /// The observations in document order, without duplicates.
     public private(set) var proposals: [ProposedEvent] = []
     /// The refused parts, in document order.
     public private(set) var refused: [IngestRefusal] = []
@@ -14,7 +14,7 @@ public struct IngestResult: Sendable {
 
     init() {}
 
-    /// Adds a sighting unless it is a duplicate.
+    /// Adds an observation unless it is a duplicate.
     mutating func add(_ proposal: ProposedEvent) {
         if let fact = proposal.fact, !facts.insert(fact).inserted { return }
         proposals.append(proposal)

@@ -25,12 +25,12 @@ public struct AppendCondition: Sendable {
         AppendCondition(kind: .none(EventFilter(tags: tags, types: types), after: position))
     }
 
-    /// Fails if the sighting is not new.
+    /// Fails if the observation is not new.
     ///
-    /// The sightings of an entity are ordered by (version, observedAt, content). A sighting is not
-    /// new if a later sighting, or the sighting right before it, has the same content. If the
-    /// content changes from A to B and back to A, all three sightings are therefore new, while
-    /// polling unchanged content adds no sightings.
+    /// The observations of an entity are ordered by (version, observedAt, content). An observation
+    /// is not new if a later observation, or the observation right before it, has the same content.
+    /// If the content changes from A to B and back to A, all three observations are therefore new,
+    /// while polling unchanged content adds no observations.
     public static func factIsNew(_ fact: ObservedFact) -> AppendCondition {
         AppendCondition(kind: .fact(fact))
     }

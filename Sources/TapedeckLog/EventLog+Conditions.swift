@@ -42,7 +42,7 @@ extension EventLog {
         return found
     }
 
-    /// Returns the recorded sightings of a remote entity.
+    /// Returns the recorded observations of a remote entity.
     private func sightings(
         of entity: Digest16, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> [ObservedFact] {
@@ -59,12 +59,12 @@ extension EventLog {
         return found
     }
 
-    /// Returns whether a sighting adds nothing, because a later sighting, or the sighting right
-    /// before it, has the same content.
+    /// Returns whether an observation adds nothing, because a later observation, or the observation
+    /// right before it, has the same content.
     ///
-    /// Folds merge sightings field by field. A sighting that repeats the content of an earlier one
-    /// is therefore new if a sighting with different content is between them, even if a still later
-    /// sighting overrides both.
+    /// Folds merge observations field by field. An observation that repeats the content of an
+    /// earlier one is therefore new if an observation with different content is between them, even
+    /// if a still later observation overrides both.
     package static func isKnown(_ fact: ObservedFact, among sightings: [ObservedFact]) -> Bool {
         if sightings.contains(where: { $0.content == fact.content && fact.order <= $0.order }) {
             return true

@@ -4,7 +4,7 @@ package import TapedeckModel
 extension EventLog {
     /// The result of `record(_:rows:)`.
     package struct RecordedEvents: Hashable, Sendable {
-        /// Whether each event was recorded; a sighting that is not new is skipped.
+        /// Whether each event was recorded; an observation that is not new is skipped.
         package var isNew: [Bool] = []
         /// The end of the log before and after the events were recorded.
         package var before = LogPosition.start

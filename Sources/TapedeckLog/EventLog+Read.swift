@@ -293,7 +293,7 @@ extension EventLog {
 
     // MARK: - Look-up
 
-    /// Returns whether a sighting of a remote entity is recorded up to a position.
+    /// Returns whether an observation of a remote entity is recorded up to a position.
     ///
     /// The cost is one lookup.
     @available(*, noasync)

@@ -56,8 +56,8 @@ public struct Activity: Hashable, Sendable {
     /// For a broadcast, the time at which it was shared, in seconds since 1970; for a player, its
     /// position, in seconds; for an answer, its length, in seconds.
     var seconds: UInt64
-    /// For a broadcast, the number of earlier sightings; for a mark or an answer, 1 if the mark is
-    /// set or the answer is published, and otherwise 0.
+    /// For a broadcast, the number of earlier observations; for a mark or an answer, 1 if the mark
+    /// is set or the answer is published, and otherwise 0.
     var count: UInt64
 
     /// Returns the length of a video, in seconds.

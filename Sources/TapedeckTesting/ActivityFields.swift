@@ -86,9 +86,9 @@ extension Activity {
     var hasNetwork: Bool { draw >> 31 & 3 == 0 }
     /// Whether the comment is about an answer.
     var isAboutAnswer: Bool { draw >> 33 & 15 == 0 }
-    /// Whether a broadcast that was sighted again is on the watch-later list.
+    /// Whether a broadcast that was observed again is on the watch-later list.
     var isMarked: Bool { count & 1 == 1 }
-    /// The time at which a broadcast that was sighted again was updated, in seconds since 1970.
+    /// The time at which a broadcast that was observed again was updated, in seconds since 1970.
     var updatedSeconds: UInt64 { seconds + count * 60 }
     /// The time at which the content's URL expires, in seconds since 1970: six hours after the
     /// activity.

@@ -25,7 +25,7 @@ public struct ActivityGenerator: Sendable {
     /// The start of the activity: 2015-01-01T00:00:00Z.
     public static let startMilliseconds: UInt64 = 1_420_070_400_000
 
-    /// The maximum number of broadcasts that may be sighted again.
+    /// The maximum number of broadcasts that may be observed again.
     private static let recentMax = 64
 
     /// The current burst of activity.
@@ -45,7 +45,7 @@ public struct ActivityGenerator: Sendable {
         var answer: UInt64 = 0
     }
 
-    /// A broadcast that may be sighted again.
+    /// A broadcast that may be observed again.
     private struct Shared {
         var number: UInt64
         var videoRank: UInt64

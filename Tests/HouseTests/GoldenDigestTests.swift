@@ -119,7 +119,7 @@ import Testing
         return events
     }
 
-    /// Returns a sighting of a list that omits one of the fields.
+    /// Returns an observation of a list that omits one of the fields.
     private static func list(_ number: Int) -> String {
         let fields = [
             #""title":"L\#(number)""#, #""owner":"u\#(number % 5)","ownerName":"n\#(number)""#,

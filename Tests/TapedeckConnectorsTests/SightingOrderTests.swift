@@ -8,8 +8,8 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// The sightings of a show fold to the same state in every order, although repeated facts are not
-/// recorded again.
+/// The observations of a show fold to the same state in every order, although repeated facts are
+/// not recorded again.
 @Suite(.offTasks) struct SightingOrderTests {
     /// Returns the digests of the shows and episodes in a store that has recorded the new facts
     /// from the documents.
@@ -18,7 +18,7 @@ import Testing
         let log = try EventLog.create(place.path("log"), options: place.options)
         defer { log.close() }
         for document in documents {
-            // The sightings of a document are recorded in shared commits, in any order.
+            // The observations of a document are recorded in shared commits, in any order.
             try await withThrowingTaskGroup { group in
                 for event in document {
                     group.addTask {
@@ -56,8 +56,8 @@ import Testing
         #expect(try await digests([answers[1], answers[0], answers[2]]) == expected)
     }
 
-    /// If the last sighting lacks a field, the field has the value from the latest sighting that
-    /// contains it.
+    /// If the last observation lacks a field, the field has the value from the latest observation
+    /// that contains it.
     @Test func partialSightingsKeepTheMissingFields() async throws {
         let answers = [
             try show(at: 1) { ($0.name, $0.language) = ("Seven", "English") },

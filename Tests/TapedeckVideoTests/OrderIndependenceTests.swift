@@ -73,7 +73,7 @@ import Testing
                     "CommentPosted", #"{"answer":"a\#(number(3))","text":"x\#(number(9))"}"#,
                     at: second, origin: origin)
             case 10, 11:
-                // A sighting may name a posted comment or one that is not known yet.
+                // An observation may name a posted comment or one that is not known yet.
                 let posted = script.events.filter { $0.proposal.type == CommentPosted.eventType }
                 let fresh = EventID(origin: OriginID(high: origin, low: 7), sequence: 400)
                 try script.seenComment(

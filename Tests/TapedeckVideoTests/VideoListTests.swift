@@ -143,7 +143,7 @@ import Testing
             try queries(script.events).videos(
                 in: .favourites, at: UTCTime(milliseconds: Script.time(100))
             ).videos.isEmpty)
-        // A sighting that is older than the removal has no effect.
+        // An observation that is older than the removal has no effect.
         try script.broadcast("b1", created: 1, updated: 1, title: "Uno", liked: true)
         #expect(try list(script) == [left])
         try script.broadcast("b2", updated: 3, removed: true)

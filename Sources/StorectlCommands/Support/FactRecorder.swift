@@ -2,27 +2,27 @@ internal import Dispatch
 internal import Synchronization
 internal import Tapedeck
 
-/// Records new sightings, many per commit.
+/// Records new observations, many per commit.
 ///
-/// Each sighting has its own condition, and `EventLog.append` takes one condition per call. The
+/// Each observation has its own condition, and `EventLog.append` takes one condition per call. The
 /// calls therefore run concurrently and share commits, so that a batch waits for a slow disk a few
-/// times instead of once per sighting. The calls start one after another on a single queue, so the
-/// sightings have the same order in the log as in the document.
+/// times instead of once per observation. The calls start one after another on a single queue, so
+/// the observations have the same order in the log as in the document.
 struct FactRecorder {
     /// The maximum number of concurrent calls.
     static let batchCount = 2_048
 
     let log: EventLog
 
-    /// The numbers of new and known sightings.
+    /// The numbers of new and known observations.
     struct Outcome {
         var recorded = 0
         var known = 0
     }
 
-    /// Records the new sightings; a sighting that the log already contains is not an error.
+    /// Records the new observations; an observation that the log already contains is not an error.
     ///
-    /// - Parameter progress: Called with the number of sightings processed so far.
+    /// - Parameter progress: Called with the number of observations processed so far.
     /// - Throws: The first error thrown by an append.
     func record(
         _ proposals: [ProposedEvent], progress: (Int) -> Void = { _ in }
@@ -40,7 +40,7 @@ struct FactRecorder {
         return outcome
     }
 
-    /// Records the new sightings of a batch and returns their number.
+    /// Records the new observations of a batch and returns their number.
     private func recordBatch(_ batch: [ProposedEvent]) throws -> Int {
         let log = log
         let answer = Answer()
@@ -65,7 +65,7 @@ struct FactRecorder {
         return try answer.wait()
     }
 
-    /// Appends a sighting and returns whether it was new.
+    /// Appends an observation and returns whether it was new.
     private static func append(
         _ proposal: ProposedEvent, to log: EventLog
     ) async -> Result<Bool, LogError> {

@@ -2,7 +2,7 @@ internal import SwiftProtobuf
 internal import TapedeckModel
 internal import TapedeckVideo
 
-/// Converts the objects of BirdTube's API, including chat messages, to sightings.
+/// Converts the objects of BirdTube's API, including chat messages, to observations.
 enum BirdTubeDocuments {
     /// `/video/list`: `{"result":"success","video_list":[…]}`.
     static func videos(
@@ -47,7 +47,7 @@ enum BirdTubeDocuments {
         }
     }
 
-    /// Adds a row of the list and returns its sighting, or nil if it cannot be read.
+    /// Adds a row of the list and returns its observation, or nil if it cannot be read.
     @discardableResult
     static func addVideo(
         _ value: JSONValue, at path: String, _ context: IngestContext,

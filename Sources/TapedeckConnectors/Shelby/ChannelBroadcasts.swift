@@ -12,7 +12,7 @@ struct ChannelBroadcasts: Projection {
     var tagKind: String { "video" }
     var eventTypes: [EventType] { [BroadcastReceived.eventType] }
     var ruleText: String? {
-        "The sightings of a broadcast are merged; the newest one decides whether it was removed."
+        "The observations of a broadcast are merged; the newest one decides whether it was removed."
     }
     var tables: [String] { ["by-channel"] }
     /// True, because only stores that sync with this API need it.

@@ -116,8 +116,8 @@ package struct ShelbyConnector: Connector {
     package func read(
         _ response: RemoteResponse, of page: RemotePage, _ account: RemoteAccount
     ) throws(SyncFailure) -> RemoteContent {
-        // This call throws if the response is one of the API's own errors. The sightings are read
-        // below, as from a saved file.
+        // This call throws if the response is one of the API's own errors. The observations are
+        // read below, as from a saved file.
         let list = try Self.list(response)
         let result: IngestResult
         do {

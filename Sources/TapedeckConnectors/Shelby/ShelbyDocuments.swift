@@ -3,7 +3,7 @@ internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
 
-/// Converts responses from Shelby's 2012 API to sightings.
+/// Converts responses from Shelby's 2012 API to observations.
 enum ShelbyDocuments {
     /// Parses the JSON of a response from either of Shelby's APIs.
     static func document(_ response: RemoteResponse) throws(SyncFailure) -> JSONValue {

@@ -5,7 +5,7 @@ internal import TapedeckVideo
 /// The frames that contain a video in Shelby's 2012–2014 API.
 ///
 /// An intent for a video is sent to one of its frames. Items: `f` id → the state of the frame,
-/// which is merged from its sightings, field by field, in canonical order.
+/// which is merged from its observations, field by field, in canonical order.
 struct ShelbyFrames: Projection {
     var name: String { "shelby-frames" }
     var version: Int { 2 }
@@ -13,7 +13,7 @@ struct ShelbyFrames: Projection {
     var eventTypes: [EventType] { [FrameObserved.eventType, CommentObserved.eventType] }
     var ruleText: String? {
         """
-        The sightings of a frame are merged, newer over older; the newest one decides whether \
+        The observations of a frame are merged, newer over older; the newest one decides whether \
         the frame was removed. Only the greatest message id of a video is kept.
         """
     }

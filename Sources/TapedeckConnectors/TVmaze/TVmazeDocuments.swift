@@ -2,9 +2,9 @@ internal import SwiftProtobuf
 internal import TapedeckModel
 internal import TapedeckVideo
 
-/// Converts the responses of api.tvmaze.com to sightings.
+/// Converts the responses of api.tvmaze.com to observations.
 ///
-/// Many rows and responses embed the same show in different versions. Each sighting keeps its
+/// Many rows and responses embed the same show in different versions. Each observation keeps its
 /// version, and the folds use the newest one.
 enum TVmazeDocuments {
     /// `/schedule` and `/schedule/web`: episodes, each with its show in `show` or `_embedded.show`.

@@ -69,7 +69,7 @@ package protocol Connector: Sendable {
     /// Returns the known entries that are missing from a list.
     ///
     /// Called for each list that was read completely. A removal is dated with the time at which the
-    /// list was read, so that later sightings override it.
+    /// list was read, so that later observations override it.
     func removals(
         from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
     ) throws -> ListFindings
@@ -310,7 +310,7 @@ package struct ListPart: Hashable, Sendable {
 
 /// The known entries that are missing from a list.
 package struct ListFindings: Sendable {
-    /// Sightings that record removals.
+    /// Observations that record removals.
     package var removals: [ProposedEvent] = []
     /// Whether the list lacks known entries that may still be on the remote.
     package var isPartial = false

@@ -4,14 +4,13 @@ public import Tapedeck
 public struct MixedActivity: Sendable {
     /// The device that recorded the activity.
     public var device: Activity.Device
-    /// The event to record; a sighting includes the time of observation.
+    /// The event to record; an observation includes the time of observation.
     public var proposal: ProposedEvent
 
     /// Appends a line in the format of `storectl append --file`, including the newline; see
     /// `Activity.appendLine(to:)`.
     ///
-    /// A line has no field for the observation time of a sighting, so that time is unknown after
-    /// import.
+    /// A line has no field for the time of observation, so that time is unknown after import.
     ///
     /// Throws `ModelError` if the payload cannot be written, which never happens for activity from
     /// the generator.

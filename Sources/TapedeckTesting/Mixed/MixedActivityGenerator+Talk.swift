@@ -79,7 +79,8 @@ extension MixedActivityGenerator {
         }
     }
 
-    /// Records a video submitted by the user, or the sighting of a video submitted by another user.
+    /// Records a video submitted by the user, or the observation of a video submitted by another
+    /// user.
     mutating func submit(_ activity: Activity) throws {
         if random.oneIn(4) {
             let own = VideoSubmitted.with {

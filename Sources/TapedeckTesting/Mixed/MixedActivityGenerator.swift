@@ -94,7 +94,7 @@ public struct MixedActivityGenerator: Sendable {
         add(try ProposedEvent(event), activity)
     }
 
-    /// Adds a sighting of a remote's object at the time of an activity.
+    /// Adds an observation of a remote's object at the time of an activity.
     mutating func sight(_ sighting: some Observation, beside activity: Activity) throws {
         add(
             try ProposedEvent(

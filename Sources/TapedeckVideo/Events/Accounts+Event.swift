@@ -14,7 +14,8 @@ extension AccountObserved: Observation {
     /// Always nil, because no system assigns versions to its accounts.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of an observation is its time in
+    /// milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the names, the text fields and the URL, and removes unknown fields.

@@ -48,11 +48,11 @@ extension UserObserved: Observation {
     /// The tag of the user.
     public var tags: [Tag] { get throws { [try Tag("user", user)] } }
 
-    /// The entity name, `whale/user/<id>`, or `whale/user/<id>/counts` for a sighting of the
+    /// The entity name, `whale/user/<id>`, or `whale/user/<id>/counts` for an observation of the
     /// counts.
     ///
-    /// Most responses show a user without the counts. If sightings with and without counts had the
-    /// same entity, each would replace the other, and both would be recorded as new every time.
+    /// Most responses show a user without the counts. If observations with and without counts had
+    /// the same entity, each would replace the other, and both would be recorded as new every time.
     public var entity: String { "whale/user/\(user)" + (isOfCounts ? "/counts" : "") }
 
     private var isOfCounts: Bool {
@@ -62,7 +62,8 @@ extension UserObserved: Observation {
     /// Always nil, because the remote does not version its users.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of an observation is its time in
+    /// milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the id, the text fields and the URL.
@@ -93,7 +94,8 @@ extension QuestionObserved: Observation {
     /// Always nil, because questions do not change.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of an observation is its time in
+    /// milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids and the text.
@@ -122,7 +124,8 @@ extension AnswerObserved: Observation {
     /// Always nil, because the remote does not version its answers.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of an observation is its time in
+    /// milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids and the URLs.
@@ -150,7 +153,8 @@ extension LikeObserved: Observation {
     /// Always nil, because likes do not change.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of an observation is its time in
+    /// milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids.

@@ -37,7 +37,8 @@ extension ChatMessageObserved: Observation {
     /// Always nil, because the remote does not version its messages.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of an observation is its time in
+    /// milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the number, the time, the kind, the text fields and the URLs.

@@ -38,7 +38,8 @@ extension ContactObserved: Observation {
     /// Always nil, because systems do not keep versions of the addresses they remember.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of an observation is its time in
+    /// milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the address and the system.

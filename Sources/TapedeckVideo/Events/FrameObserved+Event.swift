@@ -13,7 +13,8 @@ extension FrameObserved: Observation {
     /// Always nil, because the remote does not version its frames.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of an observation is its time in
+    /// milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, the title and the times.

@@ -7,17 +7,18 @@ extension ListObserved: Observation {
     /// The tag of the list.
     public var tags: [Tag] { get throws { [try Tag("list", list)] } }
 
-    /// The entity name, `list/<list>`, or `following/<list>` for a sighting that says whether the
-    /// user follows the list.
+    /// The entity name, `list/<list>`, or `following/<list>` for an observation that says whether
+    /// the user follows the list.
     ///
-    /// Remotes describe a list in two places with different fields. If both were sightings of one
-    /// entity, each would differ from the other and be recorded again at every sync.
+    /// Remotes describe a list in two places with different fields. If both were observations of
+    /// one entity, each would differ from the other and be recorded again at every sync.
     public var entity: String { (hasFollowed ? "following/" : "list/") + list }
 
     /// Always nil, because remotes do not version their lists.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of an observation is its time in
+    /// milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the list, its title, its owner and the URL of its picture.

@@ -70,7 +70,8 @@ extension FollowObserved: Observation {
     /// Always nil, because the remote does not assign versions to follow relationships.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of an observation is its time in
+    /// milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the ids, and that `isOn` is set.

@@ -48,7 +48,8 @@ extension SubmissionObserved: Observation {
     /// views.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of an observation is its time in
+    /// milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the video, the text fields, the URLs and the time.

@@ -13,7 +13,8 @@ extension VideoDescribed: Observation {
     /// Always nil, because remotes do not version their descriptions.
     public var remoteVersion: UInt64? { nil }
 
-    /// The unit is one millisecond, because the version of a sighting is its time in milliseconds.
+    /// The unit is one millisecond, because the version of an observation is its time in
+    /// milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     /// Checks the video, the text fields, the URL and the duration.

@@ -4,8 +4,8 @@ public import TapedeckProjections
 
 /// The user's accounts on remote systems, and whether the user is signed in to them.
 ///
-/// Each account is merged from its sightings. The projection contains no credentials, because the
-/// events have no fields for them.
+/// Each account is merged from its observations. The projection contains no credentials, because
+/// the events have no fields for them.
 public struct AccountList: Projection {
     /// Creates the projection.
     public init() {}
@@ -16,17 +16,17 @@ public struct AccountList: Projection {
     public var version: Int { 1 }
     /// `account`.
     public var tagKind: String { "account" }
-    /// Sightings of accounts, sign-ins and sign-outs.
+    /// Observations of accounts, sign-ins and sign-outs.
     public var eventTypes: [EventType] {
         [AccountObserved.eventType, SignedIn.eventType, SignedOut.eventType]
     }
-    /// Events can be folded in any order: sightings merge field by field, and only the last sign-in
-    /// or sign-out is used.
+    /// Events can be folded in any order: observations merge field by field, and only the last
+    /// sign-in or sign-out is used.
     public var law: FoldLaw { .any }
     /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
-        An account is merged from the sightings of its system, field by field; the last \
+        An account is merged from the observations of its system, field by field; the last \
         sign-in or sign-out determines whether the user is signed in.
         """
     }
@@ -35,7 +35,7 @@ public struct AccountList: Projection {
 
     /// The known facts about an account.
     public struct State: ProjectionState, Equatable {
-        /// The sightings of the account.
+        /// The observations of the account.
         var sightings = SightingStack<AccountObserved>()
         /// The order of the last sign-in or sign-out.
         private(set) var change: FoldOrder?
@@ -70,7 +70,7 @@ public struct AccountList: Projection {
         }
     }
 
-    /// Folds a sighting, a sign-in or a sign-out.
+    /// Folds an observation, a sign-in or a sign-out.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         guard event.typeIndex == 0 else {
             key.state.take(isIn: event.typeIndex == 1, event.order)

@@ -6,7 +6,7 @@ internal import TapedeckProjections
 /// | name | value |
 /// |---|---|
 /// | `b` id | the creation time of the broadcast |
-/// | `c` time id | the merged sightings of the broadcast: `BroadcastRecord` |
+/// | `c` time id | the merged observations of the broadcast: `BroadcastRecord` |
 /// | `x` id | the same for a broadcast that the remote no longer has |
 ///
 /// The time is the creation time of the broadcast in Unix milliseconds, big-endian. The time is 0

@@ -1,21 +1,22 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// The known facts about a broadcast: its sightings, merged field by field.
+/// The known facts about a broadcast: its observations, merged field by field.
 ///
 /// **Invariants**
 ///
-/// 1. A field has the value from the newest sighting that contains the field.
-/// 2. The newest sighting decides whether the broadcast was removed.
-/// 3. `fromNewest` contains the fields of the newest sighting. The values of all other fields come
-///    from older sightings.
+/// 1. A field has the value from the newest observation that contains the field.
+/// 2. The newest observation decides whether the broadcast was removed.
+/// 3. `fromNewest` contains the fields of the newest observation. The values of all other fields
+///    come from older observations.
 ///
-/// A sighting older than the newest one therefore never changes the fields in `fromNewest`, but
-/// sets the fields that no sighting has contained yet. Each remaining field already has a value
-/// from a sighting that is also older than the newest one. If the two values differ, it is unknown
-/// which of these two sightings is newer, so `merge` returns false and the key is refolded.
+/// An observation older than the newest one therefore never changes the fields in `fromNewest`, but
+/// sets the fields that no observation has contained yet. Each remaining field already has a value
+/// from an observation that is also older than the newest one. If the two values differ, it is
+/// unknown which of these two observations is newer, so `merge` returns false and the key is
+/// refolded.
 struct BroadcastRecord: Equatable {
-    /// The order of the newest sighting.
+    /// The order of the newest observation.
     private(set) var order: FoldOrder
     /// Whether the remote no longer has the broadcast.
     private(set) var isRemoved: Bool
@@ -46,7 +47,7 @@ struct BroadcastRecord: Equatable {
         static let message = Fields(rawValue: 512)
     }
 
-    /// Merges another sighting; returns false if the result depends on an unknown order.
+    /// Merges another observation; returns false if the result depends on an unknown order.
     mutating func merge(_ wire: BroadcastWire, _ payload: RawSpan, order: FoldOrder) -> Bool {
         if order == self.order { return true }
         let isNewer = self.order < order
@@ -103,9 +104,9 @@ struct BroadcastRecord: Equatable {
 
     // MARK: - Bytes
 
-    /// Returns the bytes of a record with a single sighting.
+    /// Returns the bytes of a record with a single observation.
     ///
-    /// Nearly every sighting is the first one of its broadcast, so the sighting's strings are
+    /// Nearly every observation is the first one of its broadcast, so the observation's strings are
     /// copied directly from the payload, without intermediate arrays.
     static func encoded(
         first wire: BroadcastWire, _ payload: RawSpan, order: FoldOrder

@@ -62,9 +62,9 @@ public struct ContactList: Projection {
         }
     }
 
-    /// Folds an entry, a removal or a sighting.
+    /// Folds an entry, a removal or an observation.
     ///
-    /// Sightings fold before the user's own events, which therefore override them.
+    /// Observations fold before the user's own events, which therefore override them.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         guard event.typeIndex == 0 else {
             key.state.address = try event.decode(ContactObserved.self).address

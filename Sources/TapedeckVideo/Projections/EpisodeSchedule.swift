@@ -4,7 +4,7 @@ public import TapedeckProjections
 
 /// The episodes, by start time and by show.
 ///
-/// Sightings merge as in `ShowCatalogue`. Times are independent of time zones. The day of an
+/// Observations merge as in `ShowCatalogue`. Times are independent of time zones. The day of an
 /// episode depends on the time zone of its channel; queries look up this time zone. Table 0
 /// contains the episodes with a known start time, by (start, id). Table 1 contains all episodes, by
 /// (show, season, number, id).
@@ -18,13 +18,13 @@ public struct EpisodeSchedule: Projection {
     public var version: Int { 1 }
     /// `episode`.
     public var tagKind: String { "episode" }
-    /// Sightings of episodes.
+    /// Observations of episodes.
     public var eventTypes: [EventType] { [EpisodeScheduled.eventType] }
     /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
-        An episode is merged from its sightings in the order of their versions: each field \
-        comes from the newest sighting that contains it.
+        An episode is merged from its observations in the order of their versions: each field \
+        comes from the newest observation that contains it.
         """
     }
     /// Two tables of episodes: one by start time, and one by show.
@@ -49,7 +49,7 @@ public struct EpisodeSchedule: Projection {
         public func encode(into bytes: inout StateWriter) { bytes.add(episode.plainBytes) }
     }
 
-    /// Folds a sighting.
+    /// Folds an observation.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         key.state.episode.merge(newer: try event.decode(EpisodeScheduled.self).normalized())
     }

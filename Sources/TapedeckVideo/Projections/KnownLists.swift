@@ -2,7 +2,7 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The lists that remotes keep, each merged from its sightings.
+/// The lists that remotes keep, each merged from its observations.
 ///
 /// Table 0 contains the lists by title; lists without a title come last.
 public struct KnownLists: Projection {
@@ -15,16 +15,16 @@ public struct KnownLists: Projection {
     public var version: Int { 1 }
     /// `list`.
     public var tagKind: String { "list" }
-    /// Sightings of lists.
+    /// Observations of lists.
     public var eventTypes: [EventType] { [ListObserved.eventType] }
     /// The projection's rule in one sentence.
     public var ruleText: String? {
-        "Each field has the value of the newest sighting that contains the field."
+        "Each field has the value of the newest observation that contains the field."
     }
     /// One table: the lists by title.
     public var tables: [String] { ["by-title"] }
 
-    /// The merged sightings of a list.
+    /// The merged observations of a list.
     public struct State: ProjectionState, Equatable {
         var list = ListObserved()
 
@@ -38,7 +38,7 @@ public struct KnownLists: Projection {
         public func encode(into bytes: inout StateWriter) { bytes.add(message: list) }
     }
 
-    /// Folds a sighting.
+    /// Folds an observation.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         key.state.list.merge(newer: try event.decode(ListObserved.self).normalized())
     }

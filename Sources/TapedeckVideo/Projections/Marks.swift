@@ -27,7 +27,7 @@ enum Marks {
         BroadcastItems.name(shared, BroadcastPlace(time: time, id: id))
     }
 
-    /// Returns the current run of a broadcast's sightings; nil if the broadcast is unknown.
+    /// Returns the current run of a broadcast's observations; nil if the broadcast is unknown.
     static func run(
         of broadcast: [UInt8], _ key: borrowing KeyedState<WatchLater.State>
     ) throws(ModelError) -> ObservedRun? {
@@ -130,7 +130,7 @@ enum Marks {
     /// so far.
     static func isMarked(at order: FoldOrder, _ key: borrowing KeyedState<WatchLater.State>) -> Bool
     {
-        // Sightings fold before all activity, so their marks may be later than `order`.
+        // Observations fold before all activity, so their marks may be later than `order`.
         firstToggle(key) != nil || firstObserved(key).map { instant($0.time) < order } ?? false
     }
 

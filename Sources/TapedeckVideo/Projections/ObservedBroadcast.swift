@@ -3,16 +3,16 @@ internal import TapedeckProjections
 
 /// The facts about a broadcast that affect its video's marks and position on the watch-later list.
 ///
-/// The newest sighting decides whether the remote has the broadcast, and the newest sighting with a
-/// creation time decides the time of the share, so the order of arrival does not matter.
+/// The newest observation decides whether the remote has the broadcast, and the newest observation
+/// with a creation time decides the time of the share, so the order of arrival does not matter.
 struct ObservedBroadcast: Equatable {
     var run = ObservedRun()
-    /// The order of the newest sighting.
+    /// The order of the newest observation.
     private var newest: FoldOrder
     private var isRemoved: Bool
     private var share: Share?
 
-    /// The time of a share in Unix milliseconds, and the order of the sighting that reports it.
+    /// The time of a share in Unix milliseconds, and the order of the observation that reports it.
     private struct Share: Equatable {
         var order: FoldOrder
         var time: Int64
@@ -29,7 +29,7 @@ struct ObservedBroadcast: Equatable {
     /// or if the time is unknown.
     var sharedAt: Int64? { isRemoved ? nil : share?.time }
 
-    /// Adds a sighting to everything except the run.
+    /// Adds an observation to everything except the run.
     mutating func add(_ wire: BroadcastWire, order: FoldOrder) {
         if newest < order { (newest, isRemoved) = (order, wire.isRemoved) }
         if let time = wire.createdAt, share.map({ $0.order < order }) ?? true {
@@ -65,18 +65,19 @@ struct ObservedBroadcast: Equatable {
     }
 }
 
-/// The current run of sightings that show a broadcast as marked.
+/// The current run of observations that show a broadcast as marked.
 ///
-/// In the order of the sightings, `fall` is the last sighting without a mark, `begin` is the first
-/// sighting with a mark after `fall`, and `end` is the last sighting with a mark. The order of
-/// arrival does not affect these three values, unless a sighting without a mark arrives late and
-/// belongs between `begin` and `end`; the run must then be recomputed.
+/// In the order of the observations, `fall` is the last observation without a mark, `begin` is the
+/// first observation with a mark after `fall`, and `end` is the last observation with a mark. The
+/// order of arrival does not affect these three values, unless an observation without a mark
+/// arrives late and belongs between `begin` and `end`; the run must then be recomputed.
 struct ObservedRun: Equatable {
     private(set) var fall: FoldOrder?
     private(set) var begin: Beginning?
     private(set) var end: FoldOrder?
 
-    /// The order of the first sighting in a run, and the sighting's version in Unix milliseconds.
+    /// The order of the first observation in a run, and the observation's version in Unix
+    /// milliseconds.
     struct Beginning: Equatable {
         var order: FoldOrder
         var time: Int64
@@ -84,7 +85,7 @@ struct ObservedRun: Equatable {
 
     init() {}
 
-    /// Adds a sighting; returns false if the run must be recomputed.
+    /// Adds an observation; returns false if the run must be recomputed.
     mutating func add(_ isMarked: Bool, at order: FoldOrder, time: Int64) -> Bool {
         if let fall, order <= fall { return true }
         guard isMarked else {

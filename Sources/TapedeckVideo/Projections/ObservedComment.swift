@@ -13,11 +13,11 @@ internal import TapedeckProjections
 /// | `n` comment-id | the time of the comment, as in the name of its `o` item |
 /// | `q` event-id | the time at which a comment shown by a remote was posted here; empty if unknown |
 ///
-/// A comment that was posted here and is shown by a remote is counted once and stored only in `o`. If
-/// the remote no longer shows the comment, the comment is no longer counted. In canonical order,
-/// sightings precede activity. If a sighting of a comment that was posted here arrives when posted
-/// comments have already been folded, the fold requests a refold. Folds therefore never need to
-/// find a comment by its event.
+/// A comment that was posted here and is shown by a remote is counted once and stored only in `o`.
+/// If the remote no longer shows the comment, the comment is no longer counted. In canonical order,
+/// observations precede activity. If an observation of a comment that was posted here arrives when
+/// posted comments have already been folded, the fold requests a refold. Folds therefore never need
+/// to find a comment by its event.
 protocol CommentedState: ProjectionState {
     /// The number of comments posted here that no remote has shown.
     var posted: UInt64 { get set }
@@ -139,10 +139,10 @@ enum NaturalID {
     }
 }
 
-/// A comment as remotes show it: each field comes from the newest sighting that contains it, and
-/// the newest sighting decides whether the comment was removed.
+/// A comment as remotes show it: each field comes from the newest observation that contains it, and
+/// the newest observation decides whether the comment was removed.
 struct ObservedComment {
-    /// The value of a field, and the order of the sighting that it comes from.
+    /// The value of a field, and the order of the observation that it comes from.
     struct Field {
         var order: FoldOrder
         var value: [UInt8]
@@ -154,7 +154,7 @@ struct ObservedComment {
     }
 
     let id: [UInt8]
-    /// The order of the newest sighting.
+    /// The order of the newest observation.
     private var order: FoldOrder
     private(set) var isRemoved: Bool
     private(set) var text: Field
@@ -193,7 +193,7 @@ struct ObservedComment {
         }
         self.id = payload.bytes(id)
         (self.order, self.isRemoved) = (order, isRemoved)
-        // A sighting of a removed comment need not repeat the text.
+        // An observation of a removed comment need not repeat the text.
         self.text = field(text) ?? Field(order: isRemoved ? .start : order, value: [])
         self.author = field(author)
         self.postedAs = field(postedAs)

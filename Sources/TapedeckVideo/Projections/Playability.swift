@@ -27,7 +27,7 @@ public struct Playability: Projection {
     public var version: Int { 2 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Checks, and sightings of frames, broadcasts and list entries on remotes.
+    /// Checks, and observations of frames, broadcasts and list entries on remotes.
     public var eventTypes: [EventType] {
         [
             PlayabilityChecked.eventType, FrameObserved.eventType, BroadcastReceived.eventType,
@@ -181,7 +181,7 @@ public struct Playability: Projection {
         }
     }
 
-    /// Whether a remote has a broadcast or a list entry, according to the newest sighting.
+    /// Whether a remote has a broadcast or a list entry, according to the newest observation.
     private struct Listing {
         var order: FoldOrder
         var isRemoved: Bool
@@ -205,7 +205,7 @@ public struct Playability: Projection {
         }
     }
 
-    /// Folds a check, or a sighting of a frame, a broadcast or a list entry.
+    /// Folds a check, or an observation of a frame, a broadcast or a list entry.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0: try foldCheck(event, &key.state)

@@ -32,7 +32,7 @@ public struct QuestionList: Projection {
     /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
-        A question has the content of its newest sighting, and it is answered once an answer has \
+        A question has the content of its newest observation. It is answered once an answer has \
         been shown or uploaded; until then, the last recorded answer determines the question's \
         progress.
         """
@@ -55,7 +55,8 @@ public struct QuestionList: Projection {
 
     /// The known facts about a question.
     public struct State: ProjectionState, Equatable {
-        /// The merged sightings of the question; its `question` is empty until a remote shows it.
+        /// The merged observations of the question; its `question` is empty until a remote shows
+        /// it.
         var question = QuestionObserved()
         /// The id of the question's answer; nil if there is none.
         var answer: String?
@@ -146,7 +147,7 @@ public struct QuestionList: Projection {
         }
     }
 
-    /// Folds a sighting, an upload, an outcome, or a change to a recording.
+    /// Folds an observation, an upload, an outcome, or a change to a recording.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0:

@@ -17,7 +17,7 @@ public struct ScheduleListings: Projection {
     public var version: Int { 1 }
     /// `listing`.
     public var tagKind: String { "listing" }
-    /// Sightings of complete listings.
+    /// Observations of complete listings.
     public var eventTypes: [EventType] { [ScheduleListed.eventType] }
     /// The projection's rule in one sentence.
     public var ruleText: String? {

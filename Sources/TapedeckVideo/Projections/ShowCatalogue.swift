@@ -2,10 +2,10 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The shows and their casts, each merged from its sightings.
+/// The shows and their casts, each merged from its observations.
 ///
-/// Sightings fold in the order of their versions. A field with a value replaces the known value, a
-/// null field removes it, and a missing field changes nothing. A cast is replaced as a whole.
+/// Observations fold in the order of their versions. A field with a value replaces the known value,
+/// a null field removes it, and a missing field changes nothing. A cast is replaced as a whole.
 public struct ShowCatalogue: Projection {
     /// Creates the projection.
     public init() {}
@@ -16,13 +16,13 @@ public struct ShowCatalogue: Projection {
     public var version: Int { 1 }
     /// `show`.
     public var tagKind: String { "show" }
-    /// Sightings of shows and of casts.
+    /// Observations of shows and of casts.
     public var eventTypes: [EventType] { [ShowObserved.eventType, CastObserved.eventType] }
     /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
-        A show is merged from its sightings in the order of their versions: each field comes \
-        from the newest sighting that contains it, and a cast is replaced as a whole.
+        A show is merged from its observations in the order of their versions: each field comes \
+        from the newest observation that contains it, and a cast is replaced as a whole.
         """
     }
 
@@ -54,7 +54,7 @@ public struct ShowCatalogue: Projection {
         }
     }
 
-    /// Folds a sighting.
+    /// Folds an observation.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         if event.typeIndex == 0 {
             key.state.show.merge(newer: try event.decode(ShowObserved.self).normalized())

@@ -1,17 +1,18 @@
-/// An observation of a remote object; the known state of the object is merged from its sightings.
+/// An observation of a remote object; the known state of the object is merged from its
+/// observations.
 ///
-/// A field with a value in a newer sighting replaces the known value, a null field removes it, and
-/// a missing field changes nothing.
+/// A field with a value in a newer observation replaces the known value, a null field removes it,
+/// and a missing field changes nothing.
 protocol Sighting: Sendable {
     /// The names of the fields that were null.
     var cleared: [String] { get }
 
-    /// The mergeable fields of the sighting, without duplicates.
+    /// The mergeable fields of the observation, without duplicates.
     static var sightingFields: [SightingField<Self>] { get }
 }
 
 extension Sighting {
-    /// Merges a newer sighting into this one.
+    /// Merges a newer observation into this one.
     mutating func merge(newer: Self) {
         if !newer.cleared.isEmpty {
             for field in Self.sightingFields where field.isCleared(in: newer) { field.clear(&self) }
@@ -19,7 +20,7 @@ extension Sighting {
         for field in Self.sightingFields { field.take(&self, newer) }
     }
 
-    /// Returns the names of the fields in which another sighting differs, in the order of
+    /// Returns the names of the fields in which another observation differs, in the order of
     /// `sightingFields`.
     ///
     /// Fields without a name, such as versions and identities, are omitted.
@@ -28,12 +29,12 @@ extension Sighting {
     }
 }
 
-/// The rules for merging one field of a sighting.
+/// The rules for merging one field of an observation.
 struct SightingField<Message: Sighting>: Sendable {
     let name: String?
-    /// Returns whether two sightings differ in the field.
+    /// Returns whether two observations differ in the field.
     let differs: @Sendable (Message, Message) -> Bool
-    /// Copies the field if the newer sighting contains it.
+    /// Copies the field if the newer observation contains it.
     let take: @Sendable (_ known: inout Message, _ newer: Message) -> Void
     let clear: @Sendable (inout Message) -> Void
 
@@ -41,7 +42,7 @@ struct SightingField<Message: Sighting>: Sendable {
     ///
     /// - Parameters:
     ///   - name: The name of the field in `cleared`.
-    ///   - isThere: Whether a sighting contains the field.
+    ///   - isThere: Whether an observation contains the field.
     init<Value: Equatable & SendableMetatype>(
         _ name: String, _ isThere: any KeyPath<Message, Bool> & Sendable,
         _ value: any WritableKeyPath<Message, Value> & Sendable,
@@ -71,7 +72,7 @@ struct SightingField<Message: Sighting>: Sendable {
         clear = { _ in }
     }
 
-    /// Creates a field that every sighting contains.
+    /// Creates a field that every observation contains.
     init<Value: Equatable & SendableMetatype>(
         _ value: any WritableKeyPath<Message, Value> & Sendable
     ) {

@@ -2,8 +2,8 @@ internal import SwiftProtobuf
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A sighting that may omit fields and can be merged with other sightings of the same object in any
-/// order.
+/// An observation that may omit fields and can be merged with other observations of the same object
+/// in any order.
 protocol PartialSighting: Sighting, SwiftProtobuf.Message, Equatable {
     /// The numbers of the fields that `cleared` can name.
     static var clearable: [String: Int] { get }
@@ -16,26 +16,26 @@ extension PartialSighting {
     var cleared: [String] { [] }
 }
 
-/// The known state of a remote object, merged from its sightings in any order of arrival.
+/// The known state of a remote object, merged from its observations in any order of arrival.
 ///
-/// Each field comes from the newest sighting that contains it. Only sightings that contribute a
-/// field are kept, usually just the newest one, since most remotes send all fields every time. A
-/// late sighting therefore needs no refold, and the size depends on the known fields, not on the
-/// number of sightings.
+/// Each field comes from the newest observation that contains it. Only observations that contribute
+/// a field are kept, usually just the newest one, since most remotes send all fields every time. A
+/// late observation therefore needs no refold, and the size depends on the known fields, not on the
+/// number of observations.
 struct SightingStack<Message: PartialSighting>: Equatable, Sendable {
     private struct Entry: Equatable {
         var order: FoldOrder
-        /// The fields that the sighting sets or clears: one bit per field number.
+        /// The fields that the observation sets or clears: one bit per field number.
         var said: UInt64
         var message: Message
     }
 
-    /// The sightings, newest first.
+    /// The observations, newest first.
     private var entries: [Entry] = []
 
     init() {}
 
-    /// Adds a sighting; returns false if newer sightings contain all of its fields.
+    /// Adds an observation; returns false if newer observations contain all of its fields.
     @discardableResult
     mutating func add(_ message: Message, payload: RawSpan, order: FoldOrder) -> Bool {
         let place = entries.firstIndex { $0.order <= order } ?? entries.endIndex
@@ -54,7 +54,7 @@ struct SightingStack<Message: PartialSighting>: Equatable, Sendable {
         return true
     }
 
-    /// The merged sightings; nil before the first one.
+    /// The merged observations; nil before the first one.
     var merged: Message? {
         guard var message = entries.last?.message else { return nil }
         for entry in entries.dropLast().reversed() { message.merge(newer: entry.message) }

@@ -19,17 +19,17 @@ public struct SubmissionList: Projection {
     public var version: Int { 1 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Submissions, sightings of submitted videos, and the outcomes of submissions.
+    /// Submissions, observations of submitted videos, and the outcomes of submissions.
     public var eventTypes: [EventType] {
         [VideoSubmitted.eventType, SubmissionObserved.eventType, IntentOutcome.eventType]
     }
-    /// Any order, because sightings merge field by field, and each intent waits independently.
+    /// Any order, because observations merge field by field, and each intent waits independently.
     public var law: FoldLaw { .any }
     /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
-        A video is merged from its sightings on remotes, and newer ones override older ones; \
-        until there is a sighting, the user's last submission represents the video.
+        A video is merged from its observations on remotes, and newer ones override older ones; \
+        until there is an observation, the user's last submission represents the video.
         """
     }
     /// Three tables: videos by number of views, videos by age, and the user's own submissions that
@@ -38,7 +38,7 @@ public struct SubmissionList: Projection {
 
     /// The known facts about a submitted video.
     public struct State: ProjectionState, Equatable {
-        /// The sightings of the video on remotes.
+        /// The observations of the video on remotes.
         var sightings = SightingStack<SubmissionObserved>()
         /// The user's last submission that was not dropped.
         var own: OwnIntent?
@@ -69,7 +69,7 @@ public struct SubmissionList: Projection {
         }
     }
 
-    /// Folds a submission, a sighting or an outcome.
+    /// Folds a submission, an observation or an outcome.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0: _ = try key.addIntent(event)

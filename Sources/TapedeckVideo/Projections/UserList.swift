@@ -2,13 +2,14 @@ internal import SwiftProtobuf
 public import TapedeckModel
 public import TapedeckProjections
 
-/// The users, each merged from sightings on remotes and local edits, and the questions asked here.
+/// The users, each merged from observations on remotes and local edits, and the questions asked
+/// here.
 ///
 /// The last writer of a profile field wins. An edit by the user of this store is dated to the time
-/// of the edit. A remote's value is dated to the sighting that first shows it instead of an earlier
-/// value. A remote that continues to show an old value therefore does not undo an edit, but a later
-/// change on the remote does. A question asked here is stored under its receiver until a remote
-/// shows it.
+/// of the edit. A remote's value is dated to the observation that first shows it instead of an
+/// earlier value. A remote that continues to show an old value therefore does not undo an edit, but
+/// a later change on the remote does. A question asked here is stored under its receiver until a
+/// remote shows it.
 public struct UserList: Projection {
     /// Creates the projection.
     public init() {}
@@ -19,7 +20,7 @@ public struct UserList: Projection {
     public var version: Int { 3 }
     /// `user`.
     public var tagKind: String { "user" }
-    /// Sightings of users, questions to users, and edits.
+    /// Observations of users, questions to users, and edits.
     public var eventTypes: [EventType] {
         [
             UserObserved.eventType, QuestionObserved.eventType, QuestionAsked.eventType,
@@ -30,7 +31,7 @@ public struct UserList: Projection {
     public var ruleText: String? {
         """
         The last writer of each field wins: the user, by the time of the edit, or the \
-        remote, by the sighting that first shows the change.
+        remote, by the observation that first shows the change.
         """
     }
     /// Three tables: all users by name, the account's own users, and questions that no remote shows
@@ -44,7 +45,7 @@ public struct UserList: Projection {
 
     /// The known facts about a user.
     public struct State: ProjectionState, Equatable {
-        /// The merged sightings of the user; its `user` is empty until a remote shows the user.
+        /// The merged observations of the user; its `user` is empty until a remote shows the user.
         var profile = UserObserved()
         /// For each field that was seen to change on a remote, the time at which the current value
         /// was first seen.
@@ -128,7 +129,7 @@ public struct UserList: Projection {
         }
     }
 
-    /// Folds a sighting, a question or an edit; all sightings come before local events.
+    /// Folds an observation, a question or an edit; all observations come before local events.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0:

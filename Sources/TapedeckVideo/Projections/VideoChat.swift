@@ -32,14 +32,14 @@ public struct VideoChat: Projection {
     public var eventTypes: [EventType] {
         [ChatMessagePosted.eventType, ChatMessageObserved.eventType, IntentOutcome.eventType]
     }
-    /// Any order, because sightings of a message merge by their order, and each posted message
+    /// Any order, because observations of a message merge by their order, and each posted message
     /// waits independently.
     public var law: FoldLaw { .any }
     /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
         Each message is counted once, identified by its number, with the content of its newest \
-        sightings; the user's own messages wait until a remote shows them.
+        observations; the user's own messages wait until a remote shows them.
         """
     }
     /// One table, which contains the videos that have a chat.

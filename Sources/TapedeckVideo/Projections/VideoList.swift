@@ -37,7 +37,7 @@ public struct VideoList: Projection {
             VideoWatched.eventType,
         ]
     }
-    /// Events fold in any order, because versions determine the newest sighting of a broadcast.
+    /// Events fold in any order, because versions determine the newest observation of a broadcast.
     public var law: FoldLaw { .any }
     /// Five tables: all shared videos, the liked videos in two orders, the videos that were shared
     /// more than once, and the other known videos.
@@ -51,7 +51,7 @@ public struct VideoList: Projection {
     public var ruleText: String? {
         """
         Every broadcast that the remote has not removed is counted once, with the content of its \
-        newest sightings; the \(winner.rawValue) one represents the video. If that broadcast has \
+        newest observations; the \(winner.rawValue) one represents the video. If that broadcast has \
         no title, the title comes from the video's newest description. The user's last toggle \
         determines whether the video is liked, until a remote that has confirmed the toggle \
         reports otherwise. A video is watched if the user or a broadcast reports it as watched.
@@ -93,7 +93,7 @@ public struct VideoList: Projection {
         var toldByMessage: UInt64 = 0
         /// The user's last toggle.
         var ownLike: OwnLike?
-        /// The time of the last sighting that reports whether a broadcast is liked, in Unix
+        /// The time of the last observation that reports whether a broadcast is liked, in Unix
         /// milliseconds.
         var likesToldAt: Int64?
 
@@ -451,7 +451,7 @@ extension VideoDescribed: PartialSighting {
 }
 
 extension BroadcastItems {
-    /// Returns the merged sightings of a broadcast that has a `b` item.
+    /// Returns the merged observations of a broadcast that has a `b` item.
     static func record(
         _ place: BroadcastPlace, _ key: borrowing KeyedState<VideoList.State>
     ) throws(ModelError) -> BroadcastRecord {

@@ -3,18 +3,18 @@ public import TapedeckProjections
 
 /// The videos on the lists that remotes keep: streams, channel dashboards and rolls.
 ///
-/// An entry has the content of its newest sighting, and on each list, a video has the position of
-/// its newest entry. Items:
+/// An entry has the content of its newest observation, and on each list, a video has the position
+/// of its newest entry. Items:
 ///
 /// | name | value |
 /// |---|---|
-/// | `e` list entry | `Entry`: the newest sighting |
+/// | `e` list entry | `Entry`: the newest observation |
 /// | `t` list time entry | empty: the entry is on its list |
 /// | `g` list | the time of the newest `t` entry on a list that contains the video |
 ///
 /// Table 0 contains the entries of each list, newest first. The rows of table 0 come from the
-/// items, so a sighting changes at most one row, regardless of the number of lists that contain the
-/// video.
+/// items, so an observation changes at most one row, regardless of the number of lists that contain
+/// the video.
 public struct VideoLists: Projection {
     /// Creates the projection.
     public init() {}
@@ -25,14 +25,15 @@ public struct VideoLists: Projection {
     public var version: Int { 1 }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Sightings of list entries.
+    /// Observations of list entries.
     public var eventTypes: [EventType] { [VideoListed.eventType] }
-    /// Events fold in any order, because the fold order determines the newest sighting of an entry.
+    /// Events fold in any order, because the fold order determines the newest observation of an
+    /// entry.
     public var law: FoldLaw { .any }
     /// The projection's rule in one sentence.
     public var ruleText: String? {
         """
-        Each entry has the content of its newest sighting; on each list, a video has the \
+        Each entry has the content of its newest observation; on each list, a video has the \
         position of its newest entry.
         """
     }
@@ -55,7 +56,7 @@ public struct VideoLists: Projection {
         public func encode(into bytes: inout StateWriter) { bytes.add(lists) }
     }
 
-    /// The newest sighting of an entry.
+    /// The newest observation of an entry.
     struct Entry: Equatable {
         var order: FoldOrder
         /// The time at which the video was added to the list, in Unix milliseconds; 0 if the remote
@@ -95,7 +96,7 @@ public struct VideoLists: Projection {
     /// Returns the prefix of the names of the `t` items for a list.
     static func shown(on list: String) -> [UInt8] { name("t", list).bytes }
 
-    /// Folds a sighting.
+    /// Folds an observation.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         let said = try event.decode(VideoListed.self)
         let entry = Entry(

@@ -17,11 +17,11 @@ public enum WatchLaterRule: String, Sendable {
 ///
 /// A **mark** is set by a toggle, at the toggle's stamp, or by a remote that shows the mark on one
 /// of the video's broadcasts. The time of a remote's mark is the version at which the current run
-/// of sightings with the mark began. A **clear** is a toggle-off, or the crossing of a viewing: the
-/// viewing's first report at or after 75 % of a known duration. A clear removes all earlier marks;
-/// a remote that withdraws the mark of a broadcast removes only that mark. A viewing crosses 75 %
-/// only once: a mark set after the crossing remains until another viewing crosses 75 %. The video
-/// is on the list while any mark is left.
+/// of observations with the mark began. A **clear** is a toggle-off, or the crossing of a viewing:
+/// the viewing's first report at or after 75 % of a known duration. A clear removes all earlier
+/// marks; a remote that withdraws the mark of a broadcast removes only that mark. A viewing crosses
+/// 75 % only once: a mark set after the crossing remains until another viewing crosses 75 %. The
+/// video is on the list while any mark is left.
 ///
 /// Since a clear removes all earlier marks, only the latest clear matters, and earlier marks need
 /// not be kept. The order of arrival therefore does not affect the items or the state:
@@ -39,24 +39,24 @@ public enum WatchLaterRule: String, Sendable {
 /// | `d` id | the versions at which toggles were confirmed on the broadcast |
 ///
 /// Once a remote has confirmed a toggle that set a mark, the remote controls the mark: if it
-/// withdraws the mark in a later version, the mark is removed here too. A run of sightings that
+/// withdraws the mark in a later version, the mark is removed here too. A run of observations that
 /// begins at the version of a toggle's confirmation is not a separate mark. The run represents the
 /// toggle and has the time of the toggle's stamp, regardless of how long the remote took to confirm
 /// the toggle.
 ///
 /// Table 2 contains the list in timeline order, latest share first, by the latest creation time of
-/// a broadcast that the remote has. Table 1 contains the videos whose mark a remote still has to remove: the remote
-/// shows the mark on a broadcast, but here the mark was cleared by a viewing, or by a toggle-off
-/// that was delivered before the toggle that set the mark. If a later mark keeps the video on the
-/// list, table 1 does not contain the video, so the remote's mark is not removed. `WatchLaterUnset`
-/// reads the rows of table 1.
+/// a broadcast that the remote has. Table 1 contains the videos whose mark a remote still has to
+/// remove: the remote shows the mark on a broadcast, but here the mark was cleared by a viewing, or
+/// by a toggle-off that was delivered before the toggle that set the mark. If a later mark keeps
+/// the video on the list, table 1 does not contain the video, so the remote's mark is not removed.
+/// `WatchLaterUnset` reads the rows of table 1.
 ///
 /// In two cases, removed marks may have to be restored, so a fold requests a refold: if the latest
-/// clear is the crossing of a viewing that turns out to have crossed earlier, or if a sighting
+/// clear is the crossing of a viewing that turns out to have crossed earlier, or if an observation
 /// without the mark arrives late and falls within a run.
 ///
 /// `.rule2012` depends on whether the video was on the list during a viewing, so events fold in
-/// canonical order. `.rule2012` ignores runs of sightings that have ended.
+/// canonical order. `.rule2012` ignores runs of observations that have ended.
 public struct WatchLater: Projection {
     /// The rule for removing viewed videos.
     public let rule: WatchLaterRule
@@ -94,7 +94,7 @@ public struct WatchLater: Projection {
     public var parameters: String { "rule=\(rule.rawValue)" }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Toggles, playback reports, sightings of broadcasts, and confirmations.
+    /// Toggles, playback reports, observations of broadcasts, and confirmations.
     public var eventTypes: [EventType] {
         [
             WatchLaterToggled.eventType, PlaybackProgressed.eventType, BroadcastReceived.eventType,
@@ -168,7 +168,7 @@ public struct WatchLater: Projection {
         }
     }
 
-    /// Folds a toggle, a playback report, a sighting of a broadcast or a confirmation.
+    /// Folds a toggle, a playback report, an observation of a broadcast or a confirmation.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0: try foldToggle(event, into: &key)

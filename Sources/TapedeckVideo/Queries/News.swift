@@ -39,7 +39,7 @@ private typealias Share = (place: BroadcastPlace, video: VideoKey, message: Stri
 /// A comment's id, and the key of its video.
 private typealias Comment = (id: String, video: VideoKey)
 
-/// The newest sighting of a subject after a position in the log.
+/// The newest observation of a subject after a position in the log.
 private struct NewestSighting<Subject> {
     var subject: Subject
     private var order: FoldOrder

@@ -95,7 +95,7 @@ struct ScheduleHistory {
 
     // MARK: - Facts before and after
 
-    /// Returns the merged sightings of an entity as of the first position and as of the second.
+    /// Returns the merged observations of an entity as of the first position and as of the second.
     func sum<Message: Sighting & VideoEvent>(
         of type: Message.Type, _ key: Tag
     ) throws -> (before: Message?, after: Message?) {
@@ -109,7 +109,7 @@ struct ScheduleHistory {
         return (try sum(events.filter { $0.position <= mark }), try sum(events))
     }
 
-    /// Returns the newest sighting of an entity as of the first position and as of the second.
+    /// Returns the newest observation of an entity as of the first position and as of the second.
     func newest<Message: VideoEvent>(
         of type: Message.Type, _ key: Tag
     ) throws -> (before: Message?, after: Message?) {
@@ -141,7 +141,7 @@ struct ScheduleHistory {
         return state
     }
 
-    /// Returns the sightings of an entity up to the second position, in fold order.
+    /// Returns the observations of an entity up to the second position, in fold order.
     private func events<Message: VideoEvent>(
         of type: Message.Type, _ key: Tag
     ) throws -> [EventEnvelope] {

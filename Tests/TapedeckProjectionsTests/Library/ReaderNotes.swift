@@ -75,7 +75,7 @@ struct ReaderNotes: Projection {
     }
 }
 
-/// The sightings and moves of a shelf: sums, the simplest fold that suits any order.
+/// The observations and moves of a shelf: sums, the simplest fold that suits any order.
 struct ShelfCounts: Projection {
     let name = "shelf-counts"
     let version = 1

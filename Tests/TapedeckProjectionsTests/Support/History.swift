@@ -116,7 +116,7 @@ struct HistoryGenerator {
         return proposal
     }
 
-    /// Returns a new sighting, or one that another origin may also have recorded.
+    /// Returns a new observation, or one that another origin may also have recorded.
     private func sighting(
         _ isbn: String, _ random: inout SeededGenerator, _ facts: inout [BookReceived]
     ) -> BookReceived {

@@ -32,7 +32,7 @@ extension Script {
             if number(2) == 0 { sighting.owner = "u\(number(3))" }
             if number(3) == 0 { sighting.createdAt = .init(milliseconds: Script.time(second)) }
             if number(3) == 0 { sighting.postedAs = intent.description }
-            // The sighting of the video may come before or after the outcomes of intents.
+            // The observation of the video may come before or after the outcomes of intents.
             try sight(sighting, at: at.map { $0 * 3_600 }, origin: origin)
         case 3, 4:
             // The videos are opened over several days, so that time windows begin and end.

@@ -2,7 +2,7 @@ import TapedeckModel
 import TapedeckVideo
 
 extension Script {
-    /// Adds a sighting of a broadcast; times are in seconds since the start of the script.
+    /// Adds an observation of a broadcast; times are in seconds since the start of the script.
     mutating func broadcast(
         _ id: String, of video: String = "youtube:one", created: Double? = nil,
         updated: Double? = nil, title: String? = nil, sharer: String? = nil, comment: String? = nil,
@@ -97,8 +97,8 @@ extension Script {
             at: time, origin: origin)
     }
 
-    /// Adds a sighting at `second`, counted from the start of the script, or at an unknown time if
-    /// `second` is nil.
+    /// Adds an observation at `second`, counted from the start of the script, or at an unknown time
+    /// if `second` is nil.
     mutating func sight(
         _ sighting: some Observation, at second: Double? = nil, origin: UInt64 = 1
     ) throws {
@@ -107,7 +107,7 @@ extension Script {
             origin: origin)
     }
 
-    /// Adds a sighting of a comment on a video, or on an answer if no video is given.
+    /// Adds an observation of a comment on a video, or on an answer if no video is given.
     mutating func seenComment(
         _ id: Int, _ text: String, on answer: String = "1", video: String? = nil,
         author: String? = nil, created: Double? = nil, postedAs: EventID? = nil,
@@ -124,7 +124,7 @@ extension Script {
         try sight(event, at: second, origin: origin)
     }
 
-    /// Adds a sighting of a user's like of an answer.
+    /// Adds an observation of a user's like of an answer.
     mutating func seenLike(
         _ id: Int, of answer: String = "1", by user: String, removed: Bool = false,
         at second: Double? = nil, origin: UInt64 = 1
@@ -135,7 +135,7 @@ extension Script {
         try sight(event, at: second, origin: origin)
     }
 
-    /// Adds a sighting of an answer.
+    /// Adds an observation of an answer.
     mutating func seenAnswer(
         _ id: String, to question: String, likes: UInt64? = nil, comments: UInt64? = nil,
         cleared: [String] = [], at second: Double? = nil, origin: UInt64 = 1
@@ -150,7 +150,7 @@ extension Script {
         try sight(event, at: second, origin: origin)
     }
 
-    /// Adds a sighting of a question.
+    /// Adds an observation of a question.
     mutating func seenQuestion(
         _ id: String, _ text: String, from sender: String = "2", to receiver: String = "1",
         postedAs: EventID? = nil, at second: Double? = nil, origin: UInt64 = 1
