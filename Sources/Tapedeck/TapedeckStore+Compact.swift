@@ -4,8 +4,8 @@ internal import TapedeckSync
 internal import TapedeckVideo
 
 extension TapedeckStore {
-    /// Removes superseded events: player reports that a later report covers, and outdated facts
-    /// about what a device played or where a video was found.
+    /// Removes superseded events: player reports covered by later reports, and events with
+    /// `Retention.latest` that a newer event replaces, such as what a device was playing.
     ///
     /// No list, digest or hash chain changes. Events that have not been delivered to every server
     /// and every subscription are kept, and so are the events of each origin's incomplete last
@@ -31,7 +31,7 @@ extension TapedeckStore {
 }
 
 extension CompactionRule {
-    /// Returns the video domain's rule, which keeps events that a server known to the log still
+    /// Returns the compaction rule of the video domain; it keeps events that a known server still
     /// lacks.
     @available(*, noasync)
     package static func video(_ log: EventLog) throws -> CompactionRule {

@@ -55,7 +55,7 @@ extension EventLog {
         return ViewsEntry(number: number, boot: boot)
     }
 
-    /// Returns the rows that assign files to projections; damaged rows have no entry.
+    /// Returns the rows that assign files to projections; the entry of a damaged row is nil.
     static func viewsRows(
         _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables
     ) throws -> [(key: [UInt8], entry: ViewsEntry?)] {
@@ -77,14 +77,15 @@ extension EventLog {
         }
     }
 
-    /// Returns a new views-file number that no file has ever used.
+    /// Returns an unused number for a new views file; numbers are never reused.
     package func newViewsNumber() throws(LogError) -> UInt64 {
         try LogError.wrapping {
             try environment.write { transaction in
                 let held = try self.undamaged {
                     try transaction.meta(self.tables, MetaKey.viewsNumber)
                 }
-                // If the row is lost, the existing files show the last number.
+                // If the row is lost, the last number is taken from the names of the existing
+                // files.
                 var last = try self.directory.viewsNumbers().max() ?? 0
                 if let held {
                     var reader = ByteReader(held)

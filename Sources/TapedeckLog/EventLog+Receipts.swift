@@ -4,11 +4,11 @@ package import TapedeckLMDB
 /// # Receipts
 ///
 /// 1. A receipt belongs to a recorded event, is durable before the call that records it returns,
-///    and is kept unless its event is compacted. Recording it again changes nothing.
-/// 2. The `overrides` table has a row for every event that was refused or whose effective stamp
-///    differs from its own. The row depends only on events and receipts.
-/// 3. Every change to a row gets the next number. The `changes` table maps the number to the row,
-///    so that the cost of a query for changes depends only on the number of changes.
+///    and is kept unless its event is compacted. Recording a receipt again changes nothing.
+/// 2. The `overrides` table has a row for every event that was refused, or whose effective stamp
+///    differs from the event's own stamp. The row depends only on events and receipts.
+/// 3. Changes to these rows are numbered consecutively. The `changes` table maps each number to its
+///    row, so that the cost of a query for changes depends only on the number of changes.
 extension EventLog {
     /// The maximum number of receipts in one call.
     public static let receiptsPerCallMax = 100_000
@@ -20,7 +20,7 @@ extension EventLog {
     ///
     /// - Returns: The number of receipts that had an effect.
     ///
-    /// Throws `LogError`: `.notFound` (an event is not recorded here; nothing was done),
+    /// Throws `LogError`: `.notFound` (an event is not in this log, and no receipt was recorded),
     /// `.tooLarge`, and the same errors as a durable append.
     @available(*, noasync)
     @discardableResult
@@ -37,7 +37,7 @@ extension EventLog {
 
     /// Records receipts inside a transaction, and returns the number that had an effect.
     ///
-    /// - Parameter state: The state in the transaction; nil if it is the same as in memory.
+    /// - Parameter state: The log's state in the transaction; nil if it equals the state in memory.
     func add(
         _ receipts: [Receipt], in state: LogState? = nil, _ transaction: borrowing WriteTransaction
     ) throws -> UInt64 {

@@ -3,13 +3,14 @@ internal import TapedeckModel
 
 /// # Verify
 ///
-/// Each step relies on the previous ones, in this order: the pages of the file, without LMDB; the
-/// log's metadata; the index tables; every event up to the same commit; the index compared with the
-/// events; receipts and the rows derived from them.
+/// The steps run in this order, because each relies on the previous steps: the pages of the file,
+/// without LMDB; the log's metadata; the index tables; every event up to the same commit; the index
+/// compared with the events; receipts and the rows derived from them.
 ///
 /// A read transaction keeps the file from reusing free pages, so each transaction lasts only for a
 /// slice. Short transactions do not affect the result: records never change, and a run of the index
-/// does not change until a merge replaces it. The index is then read again from the start.
+/// does not change until a merge replaces it. If a merge replaces a run, the index is read again
+/// from the start.
 ///
 /// Memory use is bounded: the index is compared by sums over buckets of terms, and only buckets
 /// that differ are compared term by term.
@@ -135,7 +136,7 @@ struct Verification {
         }
         throw LogError(
             .busy, "the store is being compacted while it is verified",
-            hint: "verify it again after the compaction")
+            hint: "verify the store again after the compaction")
     }
 
     /// Checks the pages as of one commit; returns false if further checks are pointless.
@@ -152,7 +153,7 @@ struct Verification {
 
     private enum Outcome {
         case read
-        /// Further checks are pointless.
+        /// Damage makes further checks pointless.
         case damaged
         /// A merge replaced runs while they were being read.
         case overtaken

@@ -8,14 +8,14 @@ struct ImportGroup {
     ///
     /// Advancing the clock ensures that new events sort after the imported ones even if the clocks
     /// differ slightly. The store's clock never goes back, so a stamp that is wrong by more than a
-    /// day (such as from a clock set to 2040) must not advance it. The imported event keeps such a
-    /// stamp.
+    /// day (for example, from a clock set to 2040) must not advance it. The imported event itself
+    /// keeps its stamp.
     static let driftMillisecondsMax: UInt64 = 86_400_000
 
     let log: EventLog
     let blocks: [ExportBlock]
-    /// For each origin, the last sequence number up to which the first pass found the same events
-    /// in this log.
+    /// For each origin, the sequence number up to which the first pass found the same events in
+    /// this log.
     let compared: [OriginID: UInt64]
 
     /// The result of recording a group.
@@ -28,11 +28,10 @@ struct ImportGroup {
 
     /// Records the events and receipts that are not recorded yet.
     ///
-    /// The method can run again in another transaction.
+    /// The method may be called again in another transaction.
     func record(_ transaction: borrowing WriteTransaction) throws -> Outcome {
         let started = try log.state(in: transaction)
-        // Look-ups must also know about any origin that another process has recorded since the
-        // first pass.
+        // Lookups must include any origin that another process has recorded since the first pass.
         log.adopt(started)
         var outcome = Outcome(state: started)
         var writer = RecordWriter(log.tables, started)
@@ -75,7 +74,8 @@ struct ImportGroup {
                 let said = block.receipts(of: id, at: index)
                 index += 1
                 guard id.sequence > last else {
-                    // In the meantime, another process recorded the events after the compared ones.
+                    // Another process has meanwhile recorded events that the first pass did not
+                    // compare.
                     guard !said.isEmpty || id.sequence > compared[id.origin] ?? 0 else { return }
                     let entry = try entry(bytes, in: block)
                     try known.check(entry, ordinal: ordinal, started, transaction)
@@ -143,8 +143,8 @@ struct ImportGroup {
         }
     }
 
-    /// Returns the sequence number of each origin's last event in the group, whose record has the
-    /// hash chain.
+    /// Returns the sequence number of each origin's last event in the group; the record of that
+    /// event contains the hash chain.
     private func lastSequences() throws -> [OriginID: UInt64] {
         var ends: [OriginID: UInt64] = [:]
         var last: EventID?

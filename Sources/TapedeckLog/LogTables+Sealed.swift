@@ -4,7 +4,7 @@ internal import TapedeckModel
 extension Readable where Self: ~Copyable {
     /// Returns a row of `meta`.
     ///
-    /// Throws `.damaged` if its checksum does not match, or if its key is damaged.
+    /// Throws `.damaged` if the row's checksum does not match, or if the row's key is damaged.
     func meta(_ tables: LogTables, _ key: [UInt8]) throws -> UnsafeRawBufferPointer? {
         try key.withUnsafeBytes { bytes in
             guard let sealed = try get(tables.meta, bytes) else {
@@ -18,7 +18,7 @@ extension Readable where Self: ~Copyable {
         }
     }
 
-    /// Returns whether a missing row exists with a damaged key.
+    /// Returns whether a row that was not found still exists under a damaged key.
     ///
     /// Keys ascend (`PageCheck`), so the row is still between its neighbours, and its checksum
     /// still matches the original key. If the checksum of neither neighbour matches, the row may

@@ -4,8 +4,8 @@ internal import TapedeckModel
 
 /// The opening lock keeps the log's file in place.
 ///
-/// Processes share the lock to open the store, and hold the lock exclusively to create, restore,
-/// erase or shrink the store. LMDB's own locks are not sufficient: a process waiting for them has
+/// Processes take the lock as a shared lock to open the store, and as an exclusive lock to create,
+/// restore, erase or shrink it. LMDB's own locks are not sufficient: a process waiting for them has
 /// already opened the lock file of the old log.
 extension StoreDirectory {
     /// The maximum number of times that the directory may disappear while a process waits for its

@@ -73,7 +73,7 @@ extension Verification {
             return report.add(
                 .receipt, key: event.description, "it has a receipt, but is missing or damaged")
         }
-        // The status of a reissue does not depend on its receipts alone; see `checkReissue`.
+        // The status of a reissued event does not depend on its receipts alone; see `checkReissue`.
         guard !record.flags.contains(.reissued) else { return }
         guard try heldStanding(of: record, transaction) != Standing(of: record.stamp, receipts)
         else { return }

@@ -14,10 +14,10 @@ public struct FoldEvent: ~Copyable, ~Escapable {
     /// If the projection declares the event as a Swift type, the version is the newest one that the
     /// program knows.
     public let schemaVersion: UInt16
-    /// The observed remote fact; nil for activity.
+    /// The remote fact that the event records; nil if the event records user activity.
     public let fact: ObservedFact?
-    /// The event's place among the events of its key; for activity, the place is based on the
-    /// current id.
+    /// The event's position in the canonical order of its key; for user activity, the position
+    /// depends on the event's current id.
     public let order: FoldOrder
     /// The bytes of the payload, encoded in version `schemaVersion`.
     public let payload: RawSpan

@@ -26,7 +26,7 @@ final class LiveItems: ItemStore {
 
     init(_ transaction: TransactionAlias) { self.transaction = transaction }
 
-    /// Starts with a new key and forgets the previous one.
+    /// Starts with a new key and forgets the previous key.
     ///
     /// - Parameter isNew: Whether the key has no stored items; if true, no lookups are made.
     func begin(_ table: Table, _ key: ViewKey, isNew: Bool) {

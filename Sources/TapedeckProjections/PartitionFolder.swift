@@ -36,8 +36,9 @@ final class PartitionFolder {
     private let routing: Routing
     private let admission: EventAdmission
     private let items = MemoryItems()
-    // A folder belongs to one thread, and functions that receive its unchecked variables never call
-    // back into the folder, so checks for overlapping access would only cost time for every key.
+    // Checks for overlapping access would cost time for every key. The accesses never overlap: a
+    // folder belongs to one thread, and functions that receive these variables never call back into
+    // the folder.
     @exclusivity(unchecked) private var order: EntryOrder
     @exclusivity(unchecked) private var events: [EventReference] = []
     @exclusivity(unchecked) private var folded = KeyOutput()
@@ -50,7 +51,7 @@ final class PartitionFolder {
 
     /// The number of events in a key above which the event buffer is released afterwards.
     private static let eventsKeptMax = 1 << 14
-    /// The number of entries by which prefetching is ahead of folding.
+    /// The number of entries to prefetch ahead of folding.
     private static let prefetchedCount = 12
 
     init(
@@ -259,9 +260,9 @@ struct RecordSource {
         if place.position == nil { map?.prefetch(place.inMap) }
     }
 
-    /// Returns the record at a place.
+    /// Returns the record of an event.
     ///
-    /// The checksum was verified when the scan noted the place.
+    /// The checksum is not verified again, because the scan that found the event has verified it.
     @inline(__always)
     func record(at place: EventPlace) throws -> RecordView {
         guard let position = place.position else {

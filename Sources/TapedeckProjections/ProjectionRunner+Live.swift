@@ -17,7 +17,7 @@ extension ProjectionRunner {
         live(arrangement, interval: interval, remotes: nil)
     }
 
-    /// - Parameter remotes: Provides the current waits for the remotes whose observations the list
+    /// - Parameter remotes: Reports whether the store is waiting for a remote whose data the list
     ///   shows.
     package func live<Query: LiveQuery>(
         _ query: Query, interval: Duration, remotes: (any LiveRemotes)?
@@ -25,7 +25,7 @@ extension ProjectionRunner {
         LiveUpdates(runner: self, interval: interval) { LiveLoop(self, query, remotes) }
     }
 
-    /// - Parameter remotes: Provides the current waits for the remotes whose observations the list
+    /// - Parameter remotes: Reports whether the store is waiting for a remote whose data the list
     ///   shows.
     package func live<Arrangement: LiveArrangement>(
         _ arrangement: Arrangement, interval: Duration, remotes: (any LiveRemotes)?
@@ -33,7 +33,7 @@ extension ProjectionRunner {
         LiveUpdates(runner: self, interval: interval) { LiveLoop(self, arrangement, remotes) }
     }
 
-    /// - Parameter remotes: Provides the current waits for the remotes whose observations the list
+    /// - Parameter remotes: Reports whether the store is waiting for a remote whose data the list
     ///   shows.
     package func live<Ranking: LiveRanking>(
         _ ranking: Ranking, interval: Duration, remotes: (any LiveRemotes)?

@@ -154,8 +154,8 @@ public final class ProjectionRunner: Sendable {
         following.async { [weak self] in
             guard let self else { return }
             self.isFollowing.withLock { $0.scheduled = false }
-            // The next reader receives the error, for example if the store is closed or the disk is
-            // full.
+            // Errors are ignored here, for example if the store is closed or the disk is full,
+            // because the next reader receives them.
             _ = try? self.catchUp(self.keptDrivers())
         }
     }

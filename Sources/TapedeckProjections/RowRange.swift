@@ -48,7 +48,8 @@ public struct RowRange: Sendable {
     /// Creates a range of those items of a key whose names begin with a prefix and whose values meet
     /// a condition.
     ///
-    /// A page of such a range costs as much as the items that it reads, included or not.
+    /// The cost of a page depends on all items that are read, including items that do not meet the
+    /// condition.
     package init(
         of projection: any Projection, itemsOf key: Tag, prefix: RowKey,
         where isIncluded: @escaping @Sendable ([UInt8]) throws -> Bool

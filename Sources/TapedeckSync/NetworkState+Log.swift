@@ -42,7 +42,7 @@ extension NetworkState {
     /// Returns whether the reason for a wait still applies.
     func upholds(_ wait: SyncWait) -> Bool { wait.reason != .metered || self == .metered }
 
-    /// Returns the wait for everything that needs a network; nil if nothing has to wait.
+    /// Returns the wait that applies to every request; nil if requests can be sent.
     ///
     /// - Parameter until: The time of the next check, in milliseconds since 1970; 0 if there is no
     ///   next check.

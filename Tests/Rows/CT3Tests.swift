@@ -2,8 +2,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// CT3: A cast is fetched when its show is new or updated, stored, and not requested again while it is fresh; it
-/// survives a restart.
+/// CT3: A cast is fetched and stored when its show is new or updated, survives a restart, and is
+/// not requested again while it is fresh.
 @Suite struct CT3Tests {
     private func cast(_ people: [String], version: Int) -> String {
         let members = people.enumerated().map {

@@ -3,14 +3,15 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// SH12: The videos played, watched, finished and shared, by day and by provider, despite wrong clocks and
-/// different time zones.
+/// SH12: Statistics count the videos played, watched, finished and shared, by day and by provider,
+/// despite wrong clocks and different time zones.
 @Suite struct SH12Tests {
     private let stage: PlaybackStage
 
     init() throws { stage = try PlaybackStage("sh12") }
 
-    /// Returns the given number of seconds after noon on a day in May 2012, in Unix milliseconds.
+    /// Returns the time that is the given number of seconds after noon on a day in May 2012, in
+    /// Unix milliseconds.
     private static func noon(_ day: Int, _ seconds: Double = 0) -> UInt64 {
         UInt64(1_335_873_600_000 + (day - 1) * 86_400_000) + UInt64(seconds * 1_000)
     }
@@ -41,7 +42,7 @@ import Testing
         try await report("vimeo:7", "a", 10, day: 1, at: 10)
         try await report("vimeo:7", "a", 400, day: 1, at: 11)
         try await report("vimeo:7", "a", 420, day: 1, at: 31)
-        // Seeking back adds no watched time, but watching a part again does.
+        // Seeking back adds no watch time, but watching a part again does.
         try await report("vimeo:7", "a", 400, day: 1, at: 32)
         try await report("vimeo:7", "a", 405, day: 1, at: 37)
         let found = try await statistics()
@@ -88,7 +89,8 @@ import Testing
         try await report("vimeo:7", "a", 135, day: 1, at: 135)
         #expect(try await playback("vimeo:7").watchedSeconds == 135)
         #expect(try await statistics().total.watchedSeconds == 135)
-        // A recorder reports the same half hour as positions and as an interval.
+        // A recorder reports half an hour of playback both as positions and as an interval; the
+        // time is counted once.
         let recorder = try await PlaybackRecorder.open(stage.store, reportsWatched: true)
         for second in stride(from: 0, through: 1_800, by: 60) {
             try await recorder.report(
@@ -141,7 +143,8 @@ import Testing
             try await report("vimeo:7", "a", position, day: 1, at: 0)
         }
         #expect(try await statistics().days[0].figures.watchedSeconds == 100)
-        // A recorder knows the time played, and therefore recognizes shorter skips too.
+        // A recorder measures the time that has passed between reports, so it also recognizes
+        // shorter skips.
         stage.place.clock.set(milliseconds: Self.noon(2))
         let steady = ManualClock()
         let recorder = try await PlaybackRecorder.open(

@@ -28,7 +28,7 @@ import Testing
 
     private func wait(minutes: Int) { place.clock.advance(by: .seconds(60 * minutes)) }
 
-    /// All files below the cache's directory.
+    /// All files in the cache's directory and its subdirectories.
     private var files: [String] {
         let path = store.log.directory.path + "/" + ImageCache.directoryName
         let all = FileManager.default.enumerator(atPath: path)?.allObjects as? [String] ?? []

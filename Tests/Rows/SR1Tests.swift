@@ -1,7 +1,8 @@
 import Tapedeck
 import Testing
 
-/// SR1: Stream, likes, personal roll, channel dashboards and rolls as one kind of list, starting at any position.
+/// SR1: Stream, likes, personal roll, channel dashboards and rolls are lists of one kind, which can
+/// be read from any position.
 struct SR1Tests {
     private let stage: GroupStage
 
@@ -23,7 +24,8 @@ struct SR1Tests {
         #expect(VideoGroup("roll/") == nil && VideoGroup("channel/1") == nil)
     }
 
-    /// A chooser of channels shows the titles and owners of the lists, also of unfollowed ones.
+    /// A channel chooser shows the titles and owners of all lists, including lists that the user
+    /// does not follow.
     @Test func listsHaveTitlesAndOwners() async throws {
         func lists() async throws -> [ListEntry] {
             try await stage.store.query([VideoProjections.standard.knownLists.name]) {

@@ -2,7 +2,7 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// SR5: Downloaded videos play from disk, within a budget.
+/// SR5: Downloaded videos play from disk, and are evicted to stay within a budget.
 @Suite struct SR5Tests {
     private let stage: PlaybackStage
 

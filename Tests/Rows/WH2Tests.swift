@@ -2,8 +2,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// WH2: Pages of answers, with video, picture, question, author of the question and counts, while
-/// the list changes.
+/// WH2: Answers are read page by page, with video, picture, question, author of the question and
+/// counts, while the list changes.
 @Suite struct WH2Tests {
     @Test func answersIncludeTheirQuestionAndCounts() async throws {
         let stage = try WhaleStage("wh2")

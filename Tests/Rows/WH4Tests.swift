@@ -3,8 +3,8 @@ import TapedeckModel
 import TapedeckTesting
 import Testing
 
-/// WH4: Questions to the user; an answer recorded in segments of less than two minutes in total, merged and
-/// uploaded.
+/// WH4: Questions to the user are listed, and an answer is recorded in segments of less than two
+/// minutes in total, merged and uploaded.
 @Suite struct WH4Tests {
     private let stage: WhaleStage
     private static let files = AnswerFiles(
@@ -163,7 +163,8 @@ import Testing
 
     @Test func segmentsFromTwoDevicesAreRefusedIfTooLongInTotal() async throws {
         try await startWithAQuestion()
-        // Each segment is short enough by itself, but a command would refuse the second segment.
+        // Each segment is short enough by itself, but a command would refuse to add the second
+        // segment.
         for (name, seconds) in [("1", 80.0), ("2", 45.5)] {
             try await stage.store.append([
                 AnswerSegmentRecorded.with {

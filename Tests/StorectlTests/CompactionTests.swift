@@ -108,7 +108,7 @@ import Testing
 
     private static func rule(_ log: EventLog) throws -> CompactionRule { try .video(log) }
 
-    /// Returns the number of events whose types keep only the newest event of a key.
+    /// Returns the number of events of types for which compaction keeps only the newest event.
     private static func newestCount(_ log: EventLog) throws -> Int {
         var count = 0
         let types = [

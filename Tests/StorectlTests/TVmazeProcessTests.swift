@@ -70,7 +70,8 @@ import Testing
             return (days?.list ?? []).reduce(0) { $0 + ($1["episodes"]?.list?.count ?? 0) }
         }
         #expect(try count("--country", "GB") > 0 && count("--web") > 0 && count() == 0)
-        // The choice is in the log, and adding a remote with the same name again changes it.
+        // The chosen schedules are recorded in the log, and adding a remote with the same name
+        // replaces them.
         let added = try store.succeed("log", "--type", "RemoteAdded", "--json").document
         #expect(added["payload"]?["parts"]?.list == ["GB", "web", "web-DE"].map { .text($0) })
         try store.succeed("remote", "add", "tv", "tvmaze", maze.url, "--schedule", "US")

@@ -247,8 +247,8 @@ import Testing
         let target = try directory.store("target", options)
         try target.importEvents(from: directory.file("ahead.tdx"))
         let id = try target.appendBlocking([.sample(1)]).firstID
-        // The new stamp follows the stamps that servers accepted, and is far below the clock of the
-        // other device.
+        // The new stamp is later than the stamps that servers accepted, but far earlier than the
+        // clock of the other device.
         #expect(try target.event(id)?.stamp == Stamp(milliseconds: 2_000_005, counter: 1))
     }
 

@@ -5,9 +5,10 @@ import TapedeckModel
 import TestSupport
 import Testing
 
-/// After each random operation, a log and a model of it agree: on the appended and refused events,
-/// and on the events found by position, ID, type and tag, in any state of the index and after
-/// reopening.
+/// A log and its model agree after each random operation: on the appended and refused events, and
+/// on the events found by position, id, type and tag.
+///
+/// They agree in any state of the index, and after reopening.
 @Suite(.offTasks) struct LogModelTests {
     @Test(arguments: 0..<3)
     func logAgreesWithItsModel(_ part: Int) throws {

@@ -23,7 +23,8 @@ import Testing
         try directory.store().close()
         let child = try ChildProcess(directory.file("store"), seed: 1, "reading")
         child.waitUntilOpen()
-        // The first process to open the lock file resets it, so another process keeps it open here.
+        // Opening the lock file resets it unless another process has it open, so a second process
+        // keeps the file open here.
         let other = try ChildProcess(directory.file("store"), seed: 2, "reading")
         other.waitUntilOpen()
         child.kill()

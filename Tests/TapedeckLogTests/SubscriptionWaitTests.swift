@@ -65,7 +65,7 @@ import Testing
         }
         try await eventually { left == nil }
         #expect(log.observers.withLock { $0.isEmpty })
-        // The name of the subscription is free again, too.
+        // The name of the subscription can be used again.
         let again = try subscribe(log)
         #expect(try statuses(log) == ["mails": 3])
         again.close()
@@ -80,7 +80,7 @@ import Testing
         let (_, place) = try await read(mails, 3)
         let waiting = Task { try await positions(mails, 1, after: place) }
         log.suspend()
-        // The acknowledgement is kept in memory until it may be written.
+        // The acknowledgement is kept in memory until the log may be written again.
         try await acknowledge(2, mails)
         #expect(try statuses(log)["mails"] == 0)
         log.resume()

@@ -6,14 +6,15 @@ import Testing
 
 @testable import TapedeckProjections
 
-/// A rebuild that exceeds its memory budget produces the same bytes in a different way.
+/// A rebuild produces the same bytes, whatever its memory budgets are.
 @Suite(.offTasks) struct RebuildBudgetTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String
         var budgets: Rebuild.Budgets
         var workers = 2
-        /// Whether entries are spilled to a file; the next property is the same for rows.
+        /// Whether the rebuild must spill entries to a file.
         var spillsEntries = false
+        /// Whether the rebuild must spill rows to a file.
         var spillsRows = false
     }
 

@@ -5,7 +5,7 @@ import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
-/// A full disk loses nothing, and the server continues once there is space.
+/// The server loses no data when the disk is full, and continues once there is space.
 @Suite struct DiskFullTests {
     @Test func pushesOnAFullDiskAreRefusedEntirely() async throws {
         let place = try TemporaryDirectory().file("disk")

@@ -31,8 +31,8 @@ import Testing
     }
 
     @Test func liveConnectionsEndWithTheServer() async throws {
-        // Nothing else would end the connections, because the next keep-alive message is due in
-        // hours.
+        // Only the server's shutdown can end the connections, because the next keep-alive message
+        // is due in hours.
         try await RunningServer.with(keepAlive: .seconds(36_000)) { it in
             let lives = try await (0..<5).asyncMap { _ in try await LiveReader.open(it) }
             for live in lives { _ = try await live.change() }

@@ -41,7 +41,7 @@ import Testing
             return try queries(script.events).likers(of: "1").likers.map(\.user)
         }
         #expect(try likers() == ["ann", "bob"])
-        // Another like of the same user remains.
+        // Another like by the same user remains.
         try script.seenLike(3, by: "ann", removed: true, at: 3)
         #expect(try likers() == ["ann", "bob"])
         try script.seenLike(4, by: "ann", removed: true, at: 3)

@@ -13,7 +13,7 @@ import Testing
         VideoProjections.standard.statistics,
     ]
 
-    /// Returns a history over few keys, so that many events share a key.
+    /// Returns a history with few keys, so that many events share a key.
     static func history(_ count: Int, seed: UInt64) throws -> [RecordedEvent] {
         var generator = SeededGenerator(seed: seed)
         var script = Script()

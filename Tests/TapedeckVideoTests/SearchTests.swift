@@ -223,7 +223,7 @@ import Testing
         "タワー", "Война", "воин", "ไทย", "straße", "strasse", "한국", "한국어", "x", "1080p", "🎬",
     ]
 
-    /// Returns events about things of all kinds, some of which change.
+    /// Returns events about searchable objects of all kinds, some of which change.
     private static func script(_ generator: inout SeededGenerator) throws -> Script {
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &generator) }
         func text() -> String {

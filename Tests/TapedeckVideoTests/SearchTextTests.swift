@@ -48,7 +48,7 @@ import Testing
         #expect(found.sorted() == folding.terms.sorted())
     }
 
-    /// Newer systems must build the same index as older ones.
+    /// Newer operating systems must build the same index as older systems.
     @Test func lettersOfNewerUnicodeVersionsAreNotFolded() {
         // U+1C89, added in Unicode 16, is a capital letter with a separate lowercase character.
         #expect(SearchText("a\u{1C89}É").bytes == Array("a\u{1C89}e".utf8))

@@ -53,7 +53,8 @@ import Testing
     /// A remote may store the sharer's text as a message in a conversation.
     @Test func sharersTextIsCountedOnce() throws {
         var script = Script()
-        // Recorded by an earlier version, which copied the text.
+        // An earlier version recorded this broadcast with a copy of the text, but without the
+        // message's id.
         try script.broadcast("b1", created: 1, updated: 1, title: "One", comment: "look")
         try script.seenComment(1, "look", video: "youtube:one", author: "ann", created: 1)
         #expect(try list(script).first?.commentCount == 2)

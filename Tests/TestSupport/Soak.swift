@@ -1,7 +1,7 @@
 import Foundation
 
-/// The amount of work in long tests: a part in `.ci/run`, all of it in `tools/soak`, which sets
-/// `TAPEDECK_SOAK=1`.
+/// The amount of work that long tests do: part of it in `.ci/run`, all of it in `tools/soak`, which
+/// sets `TAPEDECK_SOAK=1`.
 package enum Soak {
     /// Whether long tests do all of their work.
     package static let isOn = ProcessInfo.processInfo.environment["TAPEDECK_SOAK"] == "1"

@@ -4,7 +4,7 @@ package import Testing
 
 /// The time for which a test waits before it fails, in seconds.
 ///
-/// It only stops tests that would never end; no result depends on the speed of the machine.
+/// The limit only stops tests that would never end; no result depends on the speed of the machine.
 package let waitSecondsMax: Double = 300
 
 /// Waits until a condition is true.
@@ -94,7 +94,7 @@ package final class Latch: Sendable {
         condition.unlock()
     }
 
-    /// Returns false if it was not opened in time.
+    /// Waits for the gate to open; returns false if it was not opened in time.
     @discardableResult
     package func wait() -> Bool {
         let end = Date(timeIntervalSinceNow: waitSecondsMax)

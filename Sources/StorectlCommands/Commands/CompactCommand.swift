@@ -7,15 +7,15 @@ struct CompactCommand: ParsableCommand {
         commandName: "compact",
         abstract: "Remove superseded events and shrink the log file.",
         discussion: """
-            Removes playback reports that affect no list. Only the latest now-playing events of \
-            each device and the latest extraction events of each video are kept. Lists stay the \
-            same, with one exception: with --rule 2012, compaction may delay the removal of a \
+            Removes playback reports that affect no list, and keeps only the latest events about \
+            what each device plays, where each video can be found, and each contact. Lists stay \
+            the same, with one exception: with --rule 2012, compaction may delay the removal of a \
             video from watch-later if the video was marked again after 75 % of it had been played. \
             Queries with --as-of use the remaining events, so their results may be less accurate.
 
-            Events that have not reached every server and subscription are kept, and so are the \
-            last thousand events of each device. The store may be in use, but its file shrinks \
-            only if no other process has it open.
+            Events that have not reached every server and subscription are kept, and so are up \
+            to 1,023 of the newest events of each device. The store may be in use, but its file \
+            shrinks only if no other process has it open.
 
             EXAMPLE:
               storectl compact --store ~/tapedeck

@@ -43,7 +43,7 @@ struct QueryFollowsCommand: ParsableCommand {
     }
 }
 
-/// The options that select a user, and either followers or followed users.
+/// The options that select a user, and whether to list followers or followed users.
 struct FollowOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("The user's id.", valueName: "id"))
     var user: String
@@ -52,7 +52,7 @@ struct FollowOptions: ParsableArguments {
     var direction = DirectionArgument.followers
 }
 
-/// `followers` or `following`.
+/// The users to list: `followers` or `following`.
 enum DirectionArgument: String, ExpressibleByArgument, CaseIterable {
     case followers, following
 

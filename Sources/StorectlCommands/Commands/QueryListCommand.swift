@@ -72,8 +72,8 @@ struct QueryListsCommand: ParsableCommand {
         commandName: "lists",
         abstract: "List the rolls and dashboards that remotes keep, by title.",
         discussion: """
-            Contains the rolls that you follow, and the lists that you read with storectl sync \
-            --list. query list shows the videos of a list.
+            The result contains the rolls that you follow, and the lists that you read with \
+            storectl sync --list. Use query list to show the videos of a list.
 
             EXAMPLE:
               storectl query lists

@@ -7,7 +7,7 @@ struct QueryPlayabilityCommand: ParsableCommand {
         commandName: "playability",
         abstract: "Show whether videos are playable and when to check again.",
         discussion: """
-            A video whose check is due is checked by storectl do check, or by an app.
+            Use storectl do check to check the videos that are due; an app can check them, too.
 
             EXAMPLE:
               storectl query playability youtube:aqz-KE-bpKQ
@@ -59,7 +59,7 @@ struct QueryPlayabilityCommand: ParsableCommand {
     }
 }
 
-/// `all`, or a single state.
+/// The state of the videos to list; `all` lists videos in every state.
 enum StateArgument: String, ExpressibleByArgument, CaseIterable {
     case all, unknown, playable, unplayable, failed, due
 

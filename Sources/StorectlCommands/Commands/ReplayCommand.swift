@@ -10,8 +10,8 @@ struct ReplayCommand: ParsableCommand {
             New tables are built next to the live tables, which stay in use until they are \
             replaced. --verify only compares a new build with the live tables, and exits with 3 if \
             they differ. --until builds the state as of a log position or a time, reports it, and \
-            discards it; all receipts in the log are applied, even later ones. --diff lists the \
-            rows that other values of --winner or --rule would change.
+            discards it; all receipts in the log are applied, even later receipts. --diff lists \
+            the rows that other values of --winner or --rule would change.
 
             Projections: \(ShippedProjections.names.joined(separator: ", ")).
 
@@ -27,7 +27,7 @@ struct ReplayCommand: ParsableCommand {
         completion: .list(ShippedProjections.names))
     var projection: [String] = []
 
-    @Flag(help: "Compare a fresh build with the live tables, and keep the live tables.")
+    @Flag(help: "Compare a fresh build with the live tables, without replacing them.")
     var verify = false
 
     @Flag(help: "List the rows that --winner and --rule would change, without changing them.")

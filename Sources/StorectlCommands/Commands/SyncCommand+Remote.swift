@@ -4,7 +4,7 @@ internal import Tapedeck
 internal import TapedeckConnectors
 
 extension SyncCommand {
-    /// Syncs with the remote that `target` names.
+    /// Syncs with the remote whose name is `target`.
     func syncRemote() async throws {
         guard !target.contains(where: { ":/.".contains($0) }) else {
             throw CommandError(
@@ -63,7 +63,7 @@ extension SyncCommand {
 }
 
 extension RemoteReport {
-    /// Counts a delivery if a sync would send it, and lists it otherwise.
+    /// Counts the delivery if a sync would send it; otherwise, lists it in the report.
     fileprivate mutating func preview(_ delivery: RemoteDelivery) {
         let event = delivery.event.id
         switch delivery.state {
@@ -78,7 +78,7 @@ extension RemoteReport {
 }
 
 extension Interruption {
-    /// Cancels a sync at the first signal.
+    /// Cancels the sync when the first signal arrives.
     fileprivate static func cancelling(_ task: Task<RemoteReport, any Error>) -> Task<Void, Never> {
         remember()
         return Task {
@@ -127,7 +127,7 @@ private final class RemotePrinter: Sendable {
         }
     }
 
-    /// Prints a notice, once, that the remote's rate limit slows down the sync.
+    /// Prints a notice, once, if the remote's rate limit slows down the sync.
     private func announcePace() {
         let text = "waiting between pages: throttled: the remote's rate limit"
         if isLive { return lines.say(text, ["state": "reading", "reason": "throttled"]) }
@@ -148,7 +148,7 @@ private final class RemotePrinter: Sendable {
                 return true
             }
         } catch {
-            // The sync itself encounters the same error and reports it.
+            // The sync reads the outbox, too, and reports errors in it.
             return
         }
         let isAllDone = undelivered == 0 && ended == 0

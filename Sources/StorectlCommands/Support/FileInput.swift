@@ -1,9 +1,9 @@
 internal import Foundation
 internal import TapedeckModel
 
-/// A file that the user names, or stdin if the name is `-`.
+/// A file given by the user, or stdin if its name is `-`.
 final class FileInput {
-    /// The name that the user gave.
+    /// The file name given by the user.
     let name: String
     private let descriptor: Int32
     private let isOwned: Bool

@@ -9,7 +9,7 @@ enum RelativeTime {
     /// Times that are at least this many days away are shown as dates.
     static let daysMax: Int64 = 30
 
-    /// Returns a time from a report relative to `now`, such as `3 h ago` or `in 2 d`.
+    /// Formats a time from a report, relative to `now`, such as `3 h ago` or `in 2 d`.
     ///
     /// A string that is not a time is returned unchanged.
     static func text(_ text: String, from now: Int64) -> String {

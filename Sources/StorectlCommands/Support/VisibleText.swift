@@ -23,7 +23,7 @@ enum VisibleText {
 
     /// Returns whether a character could affect a terminal or the direction of text.
     ///
-    /// This applies to control characters, line and paragraph separators, and the marks,
+    /// Such characters are control characters, line and paragraph separators, and the marks,
     /// embeddings, overrides and isolates of the Unicode Bidirectional Algorithm (UAX #9).
     static func isHidden(_ scalar: UnicodeScalar) -> Bool {
         switch scalar.value {

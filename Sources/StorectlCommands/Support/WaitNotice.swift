@@ -11,7 +11,7 @@ final class WaitNotice: Sendable {
     /// The shortest wait that is announced.
     private static let noticedMilliseconds: UInt64 = 2_000
 
-    /// Announces a wait until a time in milliseconds since 1970.
+    /// Announces a wait that ends at `until`, in milliseconds since 1970.
     func announce(_ reason: ErrorCode, _ message: String, until: UInt64) {
         let now = UInt64(max(0, Date().timeIntervalSince1970 * 1_000))
         guard until > now, until - now >= WaitNotice.noticedMilliseconds else { return }

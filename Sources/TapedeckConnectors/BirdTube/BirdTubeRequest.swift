@@ -105,7 +105,7 @@ enum BirdTubeRequest {
         var email: String
         var password: String
         var nickname: String?
-        /// Empty, which means no push notifications.
+        /// An empty token means no push notifications.
         var device_token = ""
         var device_type = "WEB"
     }
@@ -113,7 +113,7 @@ enum BirdTubeRequest {
     private struct List: Encodable {
         var offset: Int64
         var limit: Int64
-        /// 2 sorts by age, 1 by views.
+        /// The sort order: 2 sorts by age, 1 by views.
         var order_by = 2
     }
 

@@ -88,7 +88,7 @@ extension ShelbyV1Connector {
         let known = try KnownFrames(video, views)
         let lost = known.copies.filter { frames.contains($0.id) }
         var events: [ProposedEvent] = []
-        // The frames of another account were never on this roll.
+        // Frames that another account created were never on this roll.
         for frame in known.shared + known.copies
         where frames.contains(frame.id) && frame.creator == account.user {
             var removal = FrameObserved()

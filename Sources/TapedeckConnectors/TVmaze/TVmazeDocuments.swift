@@ -2,15 +2,15 @@ internal import SwiftProtobuf
 internal import TapedeckModel
 internal import TapedeckVideo
 
-/// Converts the responses of api.tvmaze.com to observations.
+/// Converts responses from api.tvmaze.com to observations.
 ///
-/// Many rows and responses embed the same show in different versions. Each observation keeps its
-/// version, and the folds use the newest one.
+/// Many rows and responses embed the same show in different versions. Each observation records the
+/// show's version, and the folds use the newest version.
 enum TVmazeDocuments {
     /// `/schedule` and `/schedule/web`: episodes, each with its show in `show` or `_embedded.show`.
     ///
-    /// If the request is known and the list was read completely, the list is recorded as a separate
-    /// fact.
+    /// If the request is known and the list was read completely, the list itself is recorded as a
+    /// separate observation.
     static func schedule(
         _ document: JSONValue, web: Bool, _ context: IngestContext, _ result: inout IngestResult
     ) {
@@ -38,7 +38,7 @@ enum TVmazeDocuments {
         propose(listing, of: listed, web: web, context, &result)
     }
 
-    /// Proposes the complete list of one day as a fact.
+    /// Proposes an observation of the complete list of one day.
     private static func propose(
         _ request: ListingRequest, of episodes: [Int64], web: Bool, _ context: IngestContext,
         _ result: inout IngestResult
@@ -141,7 +141,8 @@ enum TVmazeDocuments {
         }
     }
 
-    /// Proposes a cast as one fact; unreadable cast members are omitted and reported as refusals.
+    /// Proposes one observation of an entire cast; unreadable cast members are omitted and reported
+    /// as refusals.
     private static func addCast(
         _ list: [JSONValue], at path: String, show: Int64, updated: Int64?,
         _ context: IngestContext, _ result: inout IngestResult

@@ -10,7 +10,7 @@ extension ShowObserved {
         self.init()
         var cleared = ClearedFields()
         show = try element.id()
-        // Unix seconds up to the end of 9999.
+        // The valid times, in Unix seconds, end with the year 9999.
         if let value = try element.integer("updated", in: 0...253_402_300_799).value {
             updated = value
         }

@@ -1,6 +1,6 @@
 internal import Synchronization
 
-/// The observers of new heads.
+/// The functions to call when a space has a new head.
 final class HeadObservers: Sendable {
     private let bodies = Mutex<[@Sendable (SpaceID, SpaceHead) -> Void]>([])
 

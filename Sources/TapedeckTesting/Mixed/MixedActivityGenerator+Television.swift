@@ -72,7 +72,8 @@ extension MixedActivityGenerator {
             ($0.season, $0.number) = (Int32(number / 10 + 1), Int32(number % 10 + 1))
             $0.airdate = day.description
             $0.airtime = isOnWeb ? "" : "20:00"
-            // 20:00 in New York in winter, or noon if the time is unknown.
+            // The episode begins at 20:00 in New York in winter; if its time is unknown, TVmaze
+            // reports noon.
             $0.airstamp.seconds = day.startMilliseconds / 1_000 + (isOnWeb ? 17 : 25) * 3_600
             $0.runtimeMinutes = 30
         }

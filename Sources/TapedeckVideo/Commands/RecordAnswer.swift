@@ -186,7 +186,7 @@ public struct RecordAnswer: Sendable {
     }
 }
 
-/// A segment of an answer, as a camera recorded it.
+/// A segment of an answer, as recorded by a camera.
 public struct AnswerSegment: Hashable, Sendable {
     /// The segment's name, unique in its recording.
     public var name: String

@@ -26,8 +26,8 @@ public struct SignIn: Sendable {
 
     /// Returns the events that sign in this account and sign out all other accounts of the system.
     ///
-    /// Returns nothing if this account is the only one that is signed in. The cost is one lookup
-    /// per signed-in account.
+    /// Returns no events if this account is already the only signed-in account of the system. The
+    /// cost is one lookup per signed-in account.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         let held = try queries.signedInAccounts(at: signedIn.system)
         var events: [any Event] = held.filter { $0.account != signedIn.account }.map(\.signedOut)

@@ -7,11 +7,12 @@ extension ListObserved: Observation {
     /// The tag of the list.
     public var tags: [Tag] { get throws { [try Tag("list", list)] } }
 
-    /// The entity name, `list/<list>`, or `following/<list>` for an observation that says whether
-    /// the user follows the list.
+    /// The entity name, `list/<list>`, or `following/<list>` for an observation of whether the user
+    /// follows the list.
     ///
-    /// Remotes describe a list in two places with different fields. If both were observations of
-    /// one entity, each would differ from the other and be recorded again at every sync.
+    /// Remotes describe a list in two places with different fields. If both descriptions were
+    /// observations of one entity, each would differ from the other and be recorded again at every
+    /// sync.
     public var entity: String { (hasFollowed ? "following/" : "list/") + list }
 
     /// Always nil, because remotes do not version their lists.

@@ -1,10 +1,10 @@
 public import TapedeckModel
 
 extension ProposedEvent {
-    /// Creates a proposal that records a remote's video as unplayable because its provider cannot
-    /// have issued its id; nil if the id is well-formed.
+    /// Creates a proposal that records a video as unplayable because its id is malformed; nil if
+    /// the id is well-formed.
     ///
-    /// The finding is recorded once.
+    /// The log records this finding only once per video.
     package static func malformedVideo(_ video: VideoKey) throws -> ProposedEvent? {
         if video.isWellFormed { return nil }
         let finding = PlayabilityChecked.with {

@@ -13,7 +13,7 @@ extension ShowObserved: Observation {
     /// The time at which TVmaze last changed the show, in seconds since 1970.
     public var remoteVersion: UInt64? { hasUpdated ? UInt64(max(0, updated)) : nil }
 
-    /// One second, because versions are in seconds.
+    /// The unit is one second, because versions are in seconds.
     public static var versionMilliseconds: Int64 { 1_000 }
 
     /// Checks the id, the text fields and the days.
@@ -59,7 +59,7 @@ extension EpisodeScheduled: Observation {
     /// change to its show.
     public var remoteVersion: UInt64? { hasShowUpdated ? UInt64(max(0, showUpdated)) : nil }
 
-    /// One second, because versions are in seconds.
+    /// The unit is one second, because versions are in seconds.
     public static var versionMilliseconds: Int64 { 1_000 }
 
     /// Checks the ids, the text fields and the times.
@@ -93,7 +93,7 @@ extension CastObserved: Observation {
     /// The version of the show in the same response; nil if the response contained none.
     public var remoteVersion: UInt64? { hasShowUpdated ? UInt64(max(0, showUpdated)) : nil }
 
-    /// One second, because versions are in seconds.
+    /// The unit is one second, because versions are in seconds.
     public static var versionMilliseconds: Int64 { 1_000 }
 
     /// Checks the ids and text fields of all cast members.
@@ -129,7 +129,7 @@ extension ScheduleListed: Observation {
     /// The time of TVmaze's response, in milliseconds since 1970.
     public var remoteVersion: UInt64? { UInt64(max(0, listedAt.milliseconds)) }
 
-    /// One millisecond, because versions are in milliseconds.
+    /// The unit is one millisecond, because versions are in milliseconds.
     public static var versionMilliseconds: Int64 { 1 }
 
     private var listing: String { "\(web ? "web" : "network"):\(country):\(date)" }

@@ -4,8 +4,8 @@ package import TapedeckModel
 /// Determines which events are superseded by a newer event from the same origin about the same
 /// subject; only types with `Retention.latest` are examined.
 ///
-/// The subject of an event is its first tag. Facts, unreadable events and events that must stay are
-/// never superseded and do not supersede other events.
+/// The subject of an event is its first tag. Observations, unreadable events and events that must
+/// stay are never superseded, and do not supersede other events.
 package enum LatestCompaction {
     /// The types with `Retention.latest`.
     package static let types = EventCatalogue.video.types(of: .latest)

@@ -1,12 +1,13 @@
 package import TapedeckLog
 internal import TapedeckModel
 
-/// Determines which recorded reports are superseded: the reports that `PlaybackCoalescing` would
-/// have dropped.
+/// Determines which recorded playback reports are superseded: the reports that `PlaybackCoalescing`
+/// would have dropped.
 ///
 /// The events of an origin are examined in fixed blocks, so all devices find the same reports. In
-/// each block, the first and last reports of each viewing are kept. The reports of a viewing must
-/// come from one player. If their times are not in order, all of the viewing's reports are kept.
+/// each block, the first and last reports of each viewing are kept. All reports of a viewing must
+/// come from the same player. If the times of a viewing's reports are not in order, all of the
+/// reports are kept.
 ///
 /// As with `PlaybackCoalescing`, no list is affected, with one exception: with
 /// `WatchLaterRule.rule2012`, if a video is marked again after the viewing has passed 75 %, the

@@ -23,7 +23,7 @@ public struct AccountList: Projection {
     /// Events can be folded in any order: observations merge field by field, and only the last
     /// sign-in or sign-out is used.
     public var law: FoldLaw { .any }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         An account is merged from the observations of its system, field by field; the last \

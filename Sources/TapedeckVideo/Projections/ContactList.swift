@@ -17,16 +17,16 @@ public struct ContactList: Projection {
     public var tagKind: String { "contact" }
     /// Entries of the address book, and addresses that remotes remember.
     public var eventTypes: [EventType] { [ContactNoted.eventType, ContactObserved.eventType] }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
-        The user's newest entry or removal decides; without one, the address is listed because a \
-        remote remembers it.
+        The user's newest entry or removal decides whether the address is listed; without either, \
+        the address is listed because a remote remembers it.
         """
     }
-    /// One table: all addresses.
+    /// One table, which contains all addresses.
     public var tables: [String] { ["by-address"] }
-    /// True: only the newest entry matters.
+    /// True, because only the newest entry of an address matters.
     public var foldsCompacted: Bool { true }
 
     /// The known facts about an address.
@@ -64,7 +64,7 @@ public struct ContactList: Projection {
 
     /// Folds an entry, a removal or an observation.
     ///
-    /// Observations fold before the user's own events, which therefore override them.
+    /// Observations are folded before the user's own events, which therefore override them.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         guard event.typeIndex == 0 else {
             key.state.address = try event.decode(ContactObserved.self).address

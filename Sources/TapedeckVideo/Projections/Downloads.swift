@@ -24,7 +24,7 @@ public struct Downloads: Projection {
     public var eventTypes: [EventType] { [DownloadCompleted.eventType, DownloadRemoved.eventType] }
     /// Events fold in any order, because only each device's newest report about a video is used.
     public var law: FoldLaw { .any }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         The device's newest report about a video determines whether the video is on the \

@@ -20,7 +20,7 @@ public struct EpisodeSchedule: Projection {
     public var tagKind: String { "episode" }
     /// Observations of episodes.
     public var eventTypes: [EventType] { [EpisodeScheduled.eventType] }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         An episode is merged from its observations in the order of their versions: each field \

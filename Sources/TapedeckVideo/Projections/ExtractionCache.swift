@@ -20,7 +20,7 @@ public struct ExtractionCache: Projection {
     public var eventTypes: [EventType] { [VideoExtracted.eventType, ExtractionFailed.eventType] }
     /// Events fold in any order, because only the newest address and the newest failure are used.
     public var law: FoldLaw { .any }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         The newest address is kept, and so is the newest failure if it came after that address.

@@ -39,7 +39,7 @@ public struct FollowList: Projection {
     /// Events can be folded in any order, because only the last toggle, the last observation and
     /// the last outcome of an edge are used.
     public var law: FoldLaw { .any }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         The user's last toggle determines whether an edge exists, until the user drops the toggle, \

@@ -17,7 +17,7 @@ public struct KnownLists: Projection {
     public var tagKind: String { "list" }
     /// Observations of lists.
     public var eventTypes: [EventType] { [ListObserved.eventType] }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         "Each field has the value of the newest observation that contains the field."
     }

@@ -39,7 +39,7 @@ public struct PlayQueue: Projection {
             QueueCleared.eventType,
         ]
     }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         The changes apply one after another, in the order in which they happened; a queue \

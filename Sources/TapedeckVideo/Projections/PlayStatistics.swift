@@ -39,7 +39,7 @@ public struct PlayStatistics: Projection {
     public var law: FoldLaw { .canonical }
     /// True: `PlaybackCompaction` removes only events that change no figure.
     public var foldsCompacted: Bool { true }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         A viewing counts as a play at its first report, and the progress between its reports \

@@ -37,7 +37,7 @@ public struct Playability: Projection {
     /// Events fold in any order, because each field is the newest value, or the earliest or latest
     /// of several times.
     public var law: FoldLaw { .any }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         The last conclusive check is the verdict, and a failed check is kept only if it came \

@@ -32,7 +32,7 @@ public struct Playback: Projection {
     public var eventTypes: [EventType] { [PlaybackProgressed.eventType, VideoWatched.eventType] }
     /// Any order, because each field is the newest value or a sum.
     public var law: FoldLaw { .any }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         The last report from any player determines where playback stopped; a report within \

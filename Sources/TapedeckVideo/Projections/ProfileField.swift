@@ -58,8 +58,8 @@ extension UserObserved {
     }
 }
 
-/// The time at which a remote was first seen with the current value of a field after an earlier
-/// value.
+/// The time at which the current value of a field was first observed at a remote, replacing an
+/// earlier value.
 struct ProfileChange: Equatable {
     var field: ProfileField
     /// The time in Unix milliseconds.
@@ -77,7 +77,7 @@ struct ProfileEdit: Equatable {
 
 /// A displayed profile: the values from remotes, some of them replaced by the user's later edits.
 struct ShownProfile: Equatable {
-    /// The fields that remotes also have.
+    /// The fields that remotes also store.
     var user: UserObserved
     /// The user's description of themselves.
     var about: String?

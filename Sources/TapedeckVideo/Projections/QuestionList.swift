@@ -29,7 +29,7 @@ public struct QuestionList: Projection {
             AnswerMergeFailed.eventType, IntentOutcome.eventType,
         ]
     }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         A question has the content of its newest observation. It is answered once an answer has \

@@ -19,7 +19,7 @@ public struct ShareList: Projection {
     public var eventTypes: [EventType] { [VideoShared.eventType] }
     /// Events fold in any order, because shares are independent of each other.
     public var law: FoldLaw { .any }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         "Every share is listed once; the latest comes first."
     }

@@ -18,7 +18,7 @@ public struct ShowCatalogue: Projection {
     public var tagKind: String { "show" }
     /// Observations of shows and of casts.
     public var eventTypes: [EventType] { [ShowObserved.eventType, CastObserved.eventType] }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         A show is merged from its observations in the order of their versions: each field comes \

@@ -25,7 +25,7 @@ public struct SubmissionList: Projection {
     }
     /// Any order, because observations merge field by field, and each intent waits independently.
     public var law: FoldLaw { .any }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         A video is merged from its observations on remotes, and newer ones override older ones; \

@@ -27,7 +27,7 @@ public struct UserList: Projection {
             ProfileEdited.eventType,
         ]
     }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         The last writer of each field wins: the user, by the time of the edit, or the \

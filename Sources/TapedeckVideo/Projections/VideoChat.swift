@@ -35,7 +35,7 @@ public struct VideoChat: Projection {
     /// Any order, because observations of a message merge by their order, and each posted message
     /// waits independently.
     public var law: FoldLaw { .any }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         Each message is counted once, identified by its number, with the content of its newest \

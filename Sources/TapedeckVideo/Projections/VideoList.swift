@@ -47,7 +47,7 @@ public struct VideoList: Projection {
             "others-by-key",
         ]
     }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         Every broadcast that the remote has not removed is counted once, with the content of its \

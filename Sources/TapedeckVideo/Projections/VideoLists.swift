@@ -30,7 +30,7 @@ public struct VideoLists: Projection {
     /// Events fold in any order, because the fold order determines the newest observation of an
     /// entry.
     public var law: FoldLaw { .any }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         Each entry has the content of its newest observation; on each list, a video has the \

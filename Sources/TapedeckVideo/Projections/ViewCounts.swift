@@ -59,7 +59,7 @@ public struct ViewCounts: Projection {
     /// Events can be folded in any order, because a report that arrives out of order requests a
     /// refold if the order matters.
     public var law: FoldLaw { .any }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         """
         A viewer is counted once per window, at the opening that starts the window; the \

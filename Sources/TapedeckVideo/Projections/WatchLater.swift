@@ -105,7 +105,7 @@ public struct WatchLater: Projection {
     public var law: FoldLaw { rule == .crossing ? .any : .canonical }
     /// True, because compaction removes superseded playback reports.
     public var foldsCompacted: Bool { true }
-    /// The projection's rule in one sentence.
+    /// A short explanation of the rule.
     public var ruleText: String? {
         let crossing =
             rule == .crossing

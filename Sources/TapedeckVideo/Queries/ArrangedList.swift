@@ -11,7 +11,7 @@ internal import TapedeckModel
 /// }
 /// ```
 public struct ArrangedList<Row: Hashable & Sendable, Entry: Hashable & Sendable>: LiveArrangement {
-    /// Other rows that determine which rows are arranged.
+    /// Additional rows that determine which rows are passed to `arranged`.
     public let basis: [RowRange]
     private let choose: @Sendable (Int64) -> LiveList<Row>
     private let read: (@Sendable (Views) throws -> LiveList<Row>)?
@@ -85,8 +85,8 @@ extension LiveArrangement where Self == ArrangedList<LiveRow<LikerEntry>, LikerE
             (RowRange(keysOf: answers), nil),
             (RowRange(keysOf: answers, itemsWith: RowKey(AnswerItems.likers)), nil),
         ]
-        // Read one extra row because a row may have no entry, and another to detect whether there
-        // are more entries.
+        // Read one extra row because a row may have no entry, and another extra row to detect
+        // whether there are more entries.
         let rows = Likers(
             [own, shown], details: details + people(projections), limit: limit + 2, projections)
         return Self(

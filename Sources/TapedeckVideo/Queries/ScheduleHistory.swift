@@ -26,7 +26,8 @@ struct ScheduleHistory {
     /// position at which the search stopped.
     mutating func touched(limit: Int) throws -> (episodes: [Int64], shows: [Int64]) {
         var found = Touched()
-        // An episode or a show usually has one event, so twice the limit per type is enough.
+        // An episode or a show usually has one event, so reading twice the limit per type is
+        // enough.
         for event in try events(count: 2 * limit) {
             var more = found
             switch event.type {
@@ -95,7 +96,7 @@ struct ScheduleHistory {
 
     // MARK: - Facts before and after
 
-    /// Returns the merged observations of an entity as of the first position and as of the second.
+    /// Returns the merged observations of an entity as of the first and as of the second position.
     func sum<Message: Sighting & VideoEvent>(
         of type: Message.Type, _ key: Tag
     ) throws -> (before: Message?, after: Message?) {
@@ -109,7 +110,7 @@ struct ScheduleHistory {
         return (try sum(events.filter { $0.position <= mark }), try sum(events))
     }
 
-    /// Returns the newest observation of an entity as of the first position and as of the second.
+    /// Returns the newest observation of an entity as of the first and as of the second position.
     func newest<Message: VideoEvent>(
         of type: Message.Type, _ key: Tag
     ) throws -> (before: Message?, after: Message?) {
@@ -119,7 +120,7 @@ struct ScheduleHistory {
         )
     }
 
-    /// Returns a listing as of the first position and as of the second; each listing is read only
+    /// Returns a listing as of the first and as of the second position; each listing is read only
     /// once.
     mutating func listing(
         _ key: Tag

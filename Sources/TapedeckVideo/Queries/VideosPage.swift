@@ -120,15 +120,15 @@ extension VideoQueries {
         return CommentsPage(comments: found.map(\.entry), next: next)
     }
 
-    /// Returns the text of broadcasts, comments from remotes, and comments posted here, in order of
+    /// Returns the text of broadcasts, comments from remotes, and comments posted here, sorted by
     /// time.
     ///
     /// Broadcasts and the two kinds of comments are stored in three lists, each sorted by time and
-    /// id. Comments without a known time come first. A broadcast whose text is one of the comments
-    /// is left out.
+    /// id. Comments without a known time come first. A broadcast whose text also exists as a
+    /// comment is left out.
     ///
-    /// - Parameter after: The place after which to start, which is an item's name without its
-    ///   list's letter; nil to start at the front.
+    /// - Parameter after: The name of the item after which to start, without the letter of its
+    ///   list; nil to start at the beginning.
     private func comments(
         of projection: some Projection, _ key: Tag, after: [UInt8]?, limit: Int
     ) throws -> [(place: [UInt8], entry: CommentEntry)] {
@@ -152,7 +152,7 @@ extension VideoQueries {
     }
 
     /// Returns the comment in an item of one of `CommentItems.lists`; nil for a broadcast whose
-    /// text is a separate comment.
+    /// text also exists as a comment.
     func comment(
         _ row: Row, of projection: some Projection, _ key: Tag
     ) throws -> CommentEntry? {

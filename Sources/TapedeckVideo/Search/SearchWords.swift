@@ -1,9 +1,9 @@
 internal import TapedeckModel
 
-/// The words of a search; a thing must contain all of them to be found.
+/// The words of a search; a match must contain all of the words.
 ///
-/// The last word may also match the beginning of a longer word; the others match whole words only.
-/// A run of letters of a script written without spaces matches wherever it occurs.
+/// The last word may also match the beginning of a longer word; the other words match whole words
+/// only. In scripts written without spaces, a run of letters matches wherever it occurs.
 struct SearchWords {
     /// A word of a search.
     struct Word: Hashable {
@@ -54,10 +54,10 @@ struct SearchWords {
         return name
     }
 
-    /// Whether the last word may be the beginning of a longer one.
+    /// Whether the last word may be the beginning of a longer word.
     var hasBeginning: Bool { words.last?.isBeginning ?? false }
 
-    /// Returns the rank of a thing; nil if it does not match.
+    /// Returns the rank of a searchable object; nil if the object does not match.
     func rank(of thing: SearchThing) -> SearchRank? {
         /// Returns the smallest weight of the fields that contain a word.
         func weight(_ word: Word, isLonger: Bool) -> UInt8? {
@@ -75,7 +75,7 @@ struct SearchWords {
         return rank.weight < thing.weightMin ? nil : rank
     }
 
-    /// Returns the texts to display for a thing.
+    /// Returns the texts to display for a searchable object.
     ///
     /// Titles of other broadcasts are included only if they contain a word that no earlier text
     /// contains, or that earlier texts contain only as the beginning of a longer word.
@@ -94,9 +94,9 @@ struct SearchWords {
 
 /// The quality of a match; smaller is better.
 ///
-/// The weight is that of the least weighty field needed to find all words. At equal weight,
-/// matching the last word as a whole word is better than matching it as the beginning of a longer
-/// word.
+/// The weight of a word is the smallest weight of the fields that contain the word; the weight of a
+/// match is the largest weight of its words. At equal weight, matching the last word as a whole
+/// word is better than matching it as the beginning of a longer word.
 struct SearchRank: Comparable {
     var weight: UInt8
     var isLonger: Bool
@@ -109,7 +109,7 @@ struct SearchRank: Comparable {
 extension SearchText {
     /// Returns whether the text contains a word.
     ///
-    /// - Parameter isLonger: Whether the word may be the beginning of a longer one.
+    /// - Parameter isLonger: Whether the word may be the beginning of a longer word.
     func has(_ word: SearchWords.Word, isLonger: Bool) -> Bool {
         words.contains { held in
             guard held.isUnspaced == word.isUnspaced else { return false }

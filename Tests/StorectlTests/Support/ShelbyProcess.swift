@@ -100,7 +100,7 @@ extension Storectl {
 }
 
 extension LocalSocket {
-    /// The host that requests name.
+    /// The host name to use in requests.
     static let host = "127.0.0.1"
 
     /// Returns the body of the response to a GET request.

@@ -34,7 +34,7 @@ import Testing
         try device.append(ShelbyV1Rig.liked(try #require(try rig.untouched().first), true))
     }
 
-    /// Wakes a session and returns the code of the failure that ends it; nil if none does.
+    /// Wakes a session and returns the code of the failure that ends it; nil if it does not fail.
     private func ends(_ session: inout RemoteSession) throws -> ErrorCode? {
         guard case .end(let failure) = try session.woken() else { return nil }
         #expect(session.report.failure?.code == failure?.code)

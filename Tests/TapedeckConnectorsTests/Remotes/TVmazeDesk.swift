@@ -89,7 +89,7 @@ struct TVmazeDesk {
         }
     }
 
-    /// Returns the ids that `shown` returns, but according to the remote.
+    /// Like `shown`, but returns the ids that the remote lists.
     func held(_ country: String = "US", _ days: some Sequence<String>) throws -> [String: [Int]] {
         var caller = try maze
         caller.maxAgeSeconds = nil

@@ -124,7 +124,7 @@ import Testing
         #expect(try desk.shown()["2019-07-10"] == [1, 2, 3])
         try desk.change {
             $0.world.episodes[1] = nil
-            // The row is unreadable, so its content is unknown.
+            // The connector cannot read this row, so the row's content is unknown.
             $0.world.episodes[4] = TVmazeWorld.Episode(
                 id: 0, show: 3, name: "none", airdate: "2019-07-10",
                 startsAt: try milliseconds("2019-07-11T00:00:00Z"))
@@ -150,7 +150,7 @@ import Testing
         #expect(report.fresh == 7 && report.failure == nil)
         let end = try #require(report.freshUntil)
         #expect((began + 3_600_000..<began + 3_660_000).contains(end))
-        // The pages are also fresh in another process.
+        // After a restart, the pages are still fresh.
         try desk.device.restart()
         #expect(try desk.device.sync()?.fresh == 7)
         #expect(desk.world.requests.count == count)

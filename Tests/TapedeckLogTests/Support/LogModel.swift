@@ -36,7 +36,7 @@ struct LogModel {
         }
     }
 
-    /// Adds the events of another model that this one does not have.
+    /// Adds the events of another model that this model does not have.
     mutating func importEvents(of other: LogModel) -> (recorded: Int, known: Int) {
         let held = Set(ids)
         var recorded = 0

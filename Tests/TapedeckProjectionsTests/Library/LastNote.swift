@@ -1,7 +1,7 @@
 import TapedeckModel
 import TapedeckProjections
 
-/// Yields all notes of a book under the key of one row, so that the last note remains.
+/// Yields every note of a book under the same row key, so that only the last note remains.
 struct LastNote: Projection {
     let name = "last-note"
     let version = 1

@@ -1,10 +1,12 @@
 import TapedeckModel
 import TapedeckProjections
 
-/// The current borrowers of a book and its last notes; items that yield rows under the canonical
-/// law.
+/// A projection of the current borrowers and the last notes of each book.
 ///
-/// Items: `l` reader → the loan's chain; `n` stamp id → text of one of the last notes.
+/// The projection's items yield rows under `FoldLaw.canonical`.
+///
+/// The item `l` + reader contains the loan's chain; the item `n` + stamp + id contains the text of
+/// one of the last notes.
 struct OpenLoans: Projection {
     let name = "open-loans"
     let version = 1

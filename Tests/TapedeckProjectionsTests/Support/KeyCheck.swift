@@ -22,7 +22,7 @@ struct KeyCheck {
     /// Checks, at each point in the history, that folding a key alone gives the same result as
     /// replaying everything.
     ///
-    /// - Returns: The projections that had keys.
+    /// - Returns: The names of the projections that had keys.
     @discardableResult
     func checkKeysFoldedAlone(asOf points: [HistoryPoint?]) throws -> Set<String> {
         var met: Set<String> = []

@@ -17,7 +17,7 @@ struct HTTPConnectionError: Error {
 /// A raw connection to a server on this machine, which can send data that no client library would
 /// send.
 final class HTTPConnection: @unchecked Sendable {
-    // Used by one caller at a time.
+    // Only one caller uses the connection at a time, so its state needs no lock.
     private let file: Int32
     private var buffer: [UInt8] = []
 

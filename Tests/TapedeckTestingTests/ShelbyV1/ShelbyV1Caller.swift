@@ -48,7 +48,7 @@ extension Caller where Simulator == ShelbyV1Simulator {
         return try #require(roll["frames"] as? [[String: Any]])
     }
 
-    /// Returns a frame of another user; no part of the frame is missing.
+    /// Returns a frame of another user with all of its parts.
     func wholeFrame() throws -> ShelbyV1World.Frame {
         let whole = simulator.world.frames.values.filter {
             $0.creator != nil && $0.roll != nil && $0.conversation != nil && $0.video != nil

@@ -126,7 +126,7 @@ final class FoldedProjection<P: Projection>: FoldedViews {
         return rows
     }
 
-    /// Everything that a digest covers.
+    /// The states, items and rows that a digest covers.
     var snapshot: ProjectionSnapshot {
         ProjectionSnapshot(
             states: keys.mapValues { encode($0.state) },

@@ -155,8 +155,8 @@ public struct TVmazeWorld: Hashable, Sendable {
 
     /// Returns the episodes of a day, ordered by start time, then by number.
     ///
-    /// For networks, these are the episodes that begin on that day in the network's time zone. For
-    /// web channels, these are the episodes that belong to that day.
+    /// An episode on a network is included if it begins on that day in the network's time zone. An
+    /// episode on a web channel is included if its airdate is that day.
     ///
     /// - Parameter country: The country's code; nil for all countries.
     func schedule(of day: String, country: String?, isWeb: Bool) -> [Episode] {

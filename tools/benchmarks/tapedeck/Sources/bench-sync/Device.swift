@@ -8,8 +8,8 @@ struct Device: Sendable {
 
     init(_ log: EventLog) { self.log = log }
 
-    /// - Parameter mapSizeBytes: The size of the memory map; use a smaller size for a thousand
-    ///   devices in one process.
+    /// - Parameter mapSizeBytes: The size of the memory map; use a smaller size if one process
+    ///   contains a thousand devices.
     init(_ directory: String, mapSizeBytes: Int = 16 << 30) throws {
         log = try EventLog.create(directory, options: .init(mapSizeBytes: mapSizeBytes))
     }

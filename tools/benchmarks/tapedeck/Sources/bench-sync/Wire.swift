@@ -56,7 +56,7 @@ enum Wire {
         entries.append(event.encoding.rawValue)
         entries.append(varint: UInt64(event.tags.count))
         for tag in event.tags { entries.append(prefixed: Array(tag.text.utf8)) }
-        // No fact, no causation, no correlation, no reissued id, no key id.
+        // The event has no fact, causation, correlation, reissued id or key id.
         entries.append(contentsOf: [0, 0, 0, 0, 0])
         entries.append(prefixed: event.payload)
         let count = UInt32(entries.count - start - 4)

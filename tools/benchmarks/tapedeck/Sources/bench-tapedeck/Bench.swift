@@ -1,7 +1,7 @@
 import Foundation
 import Tapedeck
 
-/// Our side of the suite; see "Adding a contender" in `tools/benchmarks/README.md`.
+/// Tapedeck's benchmarks in the suite; see "Adding a contender" in `tools/benchmarks/README.md`.
 @main
 struct Bench {
     let measure: String
