@@ -134,7 +134,8 @@ public final class TapedeckStore: Sendable {
         }
     }
 
-    /// Records an event in memory at once and on disk within 100 ms, for playback ticks.
+    /// Records an event in memory at once and on disk within 100 ms; suitable for periodic playback
+    /// reports.
     public func appendBuffered(
         _ event: any Event, atMilliseconds: UInt64? = nil
     ) async throws(StoreError) {
@@ -181,8 +182,8 @@ public final class TapedeckStore: Sendable {
         return try await run { try projections.read(names, asOf: point, body) }
     }
 
-    /// Explains the state of a projection's key by the rule and the events that determine the
-    /// state; see `ProjectionRunner.explain`.
+    /// Explains why a projection's key has its state: returns the rule and the role of each event;
+    /// see `ProjectionRunner.explain`.
     ///
     /// - Parameters:
     ///   - projection: The name of the projection, such as `watch-later`.
@@ -202,11 +203,11 @@ public final class TapedeckStore: Sendable {
         }
     }
 
-    /// Returns a live list that follows changes by this and every other process; see `LiveUpdates`.
+    /// Returns a live list that follows changes by any process; see `LiveUpdates`.
     ///
     /// - Parameters:
     ///   - list: The list, such as `.group(.timeline)`, or your own `LiveQuery`.
-    ///   - interval: The minimum time between two updates of a loop.
+    ///   - interval: The minimum time between two updates that a loop over the list receives.
     public func live<Query: LiveQuery>(
         _ list: Query, interval: Duration = .zero
     ) -> LiveUpdates<Query.Entry> {
@@ -229,7 +230,7 @@ public final class TapedeckStore: Sendable {
         projections.live(search, interval: interval, remotes: RemoteWaits(log))
     }
 
-    /// Returns the changed rows of one table, commit by commit, from this and every other process.
+    /// Returns the changed rows of one table, commit by commit, whichever process commits them.
     public func observe(_ projection: some Projection, table: Int = 0) -> AsyncStream<RowChanges> {
         projections.observe(projection, table: table)
     }
@@ -264,8 +265,8 @@ public final class TapedeckStore: Sendable {
 
     /// Sets the state of this device's network; see `NetworkState`.
     ///
-    /// Every sync of the store, in any process, adapts to it within seconds. The cost is a commit.
-    /// Throws `StoreError`: `.readOnly`, `.diskFull`, `.closed`.
+    /// Every sync of the store, in any process, adapts to the new state within seconds. Setting the
+    /// state costs a commit. Throws `StoreError`: `.readOnly`, `.diskFull`, `.closed`.
     public func setNetwork(_ state: NetworkState) async throws(StoreError) {
         let log = log
         try await run { try state.set(in: log) }

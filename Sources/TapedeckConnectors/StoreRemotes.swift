@@ -55,7 +55,7 @@ public struct StoreRemotes: Sendable {
         try runner.read([Remotes().name]) { try Remotes.all($0) }
     }
 
-    /// Returns the remote with a name, or throws `.notFound`.
+    /// Returns the remote with the given name; throws `.notFound` if there is none.
     @available(*, noasync)
     public func named(_ name: String) throws -> Remote {
         let all = try all()
@@ -137,7 +137,7 @@ public struct StoreRemotes: Sendable {
     ///   - added: For Shelby's API v1, the names `following` (the rolls that the user follows),
     ///     `roll/ID` (the videos of a roll) and `dashboard/ID` (the dashboard of a user or channel),
     ///     at most 50 per remote.
-    ///   - removed: The lists that are no longer read.
+    ///   - removed: The lists to stop reading.
     ///
     /// Returns the remote, whose `parts` are all of its lists. Throws `SyncError` and records
     /// nothing: `.notFound` for an unknown remote, or if the remote does not have one of the lists
@@ -154,7 +154,7 @@ public struct StoreRemotes: Sendable {
                 .usage, "the lists of \(remote.name) cannot be chosen",
                 hint: "only remotes of \(Shelby.system) whose URL ends in /v1 have such lists")
         }
-        // A list that this version does not know, or too many lists, can still be removed.
+        // Lists can be removed even if this version does not know them or there are too many.
         if let unknown = removed.first(where: { !remote.parts.contains($0) }) {
             throw SyncError(
                 .notFound, "\(unknown.prefix(40)) is not a list of \(remote.name)",
@@ -271,7 +271,7 @@ public struct StoreRemotes: Sendable {
                 blobs: BlobStore(store: log.directory.path)),
             options: RemoteSession.Options(
                 isLive: isLive, failuresMax: isLive ? 0 : 3,
-                // The user is watching, so notice quickly that a remote is available again.
+                // The caller is waiting for the end of a sync that is not live, so retry sooner.
                 backoffMax: isLive ? 30_000 : 4_000), refreshesAll: refreshesAll)
         return try RemoteEngine(
             session, try HTTPRemoteTransport(base: remote.url), store: log.directory.path)
@@ -333,7 +333,7 @@ public struct StoreRemotes: Sendable {
         }
     }
 
-    /// Returns the remotes to which an event was not sent before it was too old; see
+    /// Returns the remotes for which an event became too old before it was sent; see
     /// `Connectors.watchedAgeMax`.
     ///
     /// - Parameter deliveries: The deliveries of the event, from `deliveries(of:)`.

@@ -3,9 +3,9 @@ internal import TapedeckModel
 
 /// The rows of `meta` that record compactions.
 enum CompactionRow {
-    /// The key of the row with the number of compactions.
+    /// The key of the row that counts compactions.
     ///
-    /// The key of the row with an origin's progress is this key followed by the origin's number.
+    /// An origin's progress is stored under this key followed by the origin's number.
     private static let key = Array("b".utf8)
 
     private static func key(of origin: UInt32) -> [UInt8] {

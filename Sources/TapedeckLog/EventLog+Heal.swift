@@ -3,8 +3,8 @@ internal import TapedeckLMDB
 
 /// # Forked histories
 ///
-/// If a store is restored to an earlier state without noticing it, the store writes new events
-/// under ids that it has already used. When the two histories meet, the history known to the other
+/// If a store is restored to an earlier state and does not notice, it writes new events under ids
+/// that it has already used. When the two histories meet, the history known to the other
 /// stores wins. The conflicting events of this store lose their ids: they are voided, and then
 /// reissued with `reissuedFrom` under an origin derived from the first of these events. No user
 /// action is lost, no event changes, and two stores with the same voided history reissue the same
@@ -17,9 +17,9 @@ extension EventLog {
     /// Voids an origin's history from the given event onwards and reissues the voided events; the
     /// changes are on disk when this method returns.
     ///
-    /// The rows of sync engines are removed, so that every server's log is read again from the
-    /// start. Receipts that servers sent for these ids were applied to the voided events, which
-    /// have lost these ids.
+    /// The receipts of the voided events are removed, because these events have lost their ids. The
+    /// rows of sync engines are removed, too, so that every server's log is read again from the
+    /// start.
     ///
     /// - Returns: The number of reissued events; 0 if the event is not recorded here.
     ///
@@ -72,8 +72,8 @@ extension EventLog {
         }
         try removeSyncRows(transaction)
 
-        // The shortened origin no longer reaches the head, so the head cannot be derived from the
-        // tables.
+        // The head cannot be derived from the tables, because the truncated origin may have had the
+        // last event.
         var draft = try LogState(reading: transaction, tables, head: before.head)
         draft.forgetChains()
         var writer = RecordWriter(tables, draft)
@@ -241,7 +241,7 @@ extension EventLog {
 }
 
 extension ProposedEvent {
-    /// Creates the same event for recording under another id.
+    /// Creates a copy of an event, to be recorded under another id.
     fileprivate init(reissuing event: EventEnvelope) {
         self.init(
             type: event.type, schemaVersion: event.schemaVersion, tags: event.tags,

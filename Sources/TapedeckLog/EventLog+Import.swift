@@ -15,14 +15,14 @@ public struct ImportSummary: Codable, Hashable, Sendable {
 
 /// # Import
 ///
-/// The file is read twice. The first pass checks all of it, both for consistency and against the
-/// recorded events. The second pass records it in groups, with one transaction for each group. If
+/// The file is read twice. The first pass checks the entire file, both for consistency and against
+/// the recorded events. The second pass records the events in groups, one transaction per group. If
 /// an import is interrupted, a consistent first part of the file stays recorded; repeating the
 /// import continues from there.
 ///
 /// Events keep their ids, stamps, hash chains and receipts, and get new positions. Imported events
-/// stay under their own origins, and this store's origin continues unchanged. Only effective stamps
-/// advance this store's clock.
+/// stay under their own origins, and this store's origin continues unchanged. This store's clock
+/// advances to the effective stamps of the events, unless they are too far in the future.
 extension EventLog {
     /// The numbers of events and bytes after which a group is committed.
     static let eventsPerImportGroupMax = 16_384

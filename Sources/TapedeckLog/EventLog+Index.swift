@@ -30,8 +30,8 @@ extension EventLog {
 
     /// Updates the index up to the last event, and returns when it is done.
     ///
-    /// This runs concurrently with appends. Indexing also happens in the background. Call this
-    /// after very large appends if the next program should find everything indexed.
+    /// The update runs concurrently with appends. Indexing also happens in the background. Call
+    /// this method after very large appends if the next program should find everything indexed.
     @available(*, noasync)
     public func indexAll() throws(LogError) {
         try mergeIndex(eventsPerRun: EventLog.eventsPerLargeRunMax)
@@ -53,10 +53,10 @@ extension EventLog {
     /// Updates the index up to the head, in runs of up to `eventsPerRun`, if it lags by more than
     /// `keeping` events.
     ///
-    /// This runs concurrently with appends.
+    /// The update runs concurrently with appends.
     ///
-    /// - Parameter waits: Whether to wait if another thread or process is indexing; if false, the
-    ///   call then returns at once.
+    /// - Parameter waits: Whether to wait while another thread or process is indexing; if false,
+    ///   the call returns at once in this case.
     package func mergeIndex(
         keeping: UInt64 = 0, eventsPerRun: UInt64 = EventLog.eventsPerRunMax, waits: Bool = true
     ) throws(LogError) {
@@ -67,8 +67,8 @@ extension EventLog {
 
     /// Drops the index, rebuilds it from the records, and returns when it is done.
     ///
-    /// Use this to repair a damaged index; recorded events are not touched. The rebuild runs
-    /// concurrently with appends, and lookups read the log in the meantime. If the rebuild is
+    /// Use this method to repair a damaged index; it does not touch recorded events. The rebuild
+    /// runs concurrently with appends, and lookups read the log in the meantime. If the rebuild is
     /// interrupted, the index covers only part of the log.
     ///
     /// Throws `LogError`: `.readOnly`, `.diskFull`, `.closed`, and `.damaged` with the position of
@@ -264,8 +264,8 @@ extension EventLog {
 
     /// Runs `slice` in consecutive write transactions until it returns false.
     ///
-    /// - Parameter start: The start of the first slice. Each slice advances it. If the map has to
-    ///   grow, the slice is rolled back and runs again from its own start.
+    /// - Parameter start: The start of the first slice; each slice sets the start of the next one.
+    ///   If the map has to grow, the slice is rolled back and runs again from its own start.
     private func writeSlices<Place>(
         from start: Place,
         _ slice: (borrowing WriteTransaction, SliceDeadline, inout Place) throws -> Bool

@@ -8,7 +8,8 @@ internal import TapedeckModel
 struct ImportCheck {
     let log: EventLog
     let path: String
-    /// The last recorded sequence number of each origin; events up to it are compared.
+    /// The last recorded sequence number of each origin; events up to this number are compared with
+    /// the log.
     private(set) var recorded: [OriginID: UInt64] = [:]
     private(set) var events: UInt64 = 0
     private(set) var receipts: UInt64 = 0
@@ -64,7 +65,7 @@ struct ImportCheck {
         blocks += 1
         receipts += UInt64(block.receiptCount)
         var former = reached
-        // Every event with a mark or a receipt must be in the block.
+        // A block must contain every event for which it has a mark or a receipt.
         var unmatched = Set(block.receipts.keys)
         var marks: [OriginID: UInt64] = [:]
         for mark in block.marks { marks[mark.event.origin] = mark.event.sequence }

@@ -107,8 +107,8 @@ extension CanonicalView {
 
     /// The digest of the event's content, which is the same for an event and its reissue.
     ///
-    /// The digest excludes the ids, and the `isStampGiven` flag, which is always set in a reissued
-    /// event.
+    /// The digest excludes the ids and the `isStampGiven` flag, because a reissued event has
+    /// another id and always has the flag.
     package var content: Digest16 {
         var parts = Array(bytes[CanonicalView.stamp])
         parts.append(contentsOf: bytes[CanonicalView.fixedCount..<reissuedFrom.lowerBound - 1])

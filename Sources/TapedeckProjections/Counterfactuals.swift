@@ -89,7 +89,9 @@ struct Counterfactuals {
     }
 
     /// Divides events into two groups: events that can be removed together, and events that are
-    /// needed; earlier events are tried first.
+    /// needed.
+    ///
+    /// The removal of earlier events is tried first.
     private func spared(of candidates: [Int]) throws -> (spared: [Int], needed: [Int]) {
         var (spared, needed): ([Int], [Int]) = ([], [])
         func spare(_ part: ArraySlice<Int>) throws {

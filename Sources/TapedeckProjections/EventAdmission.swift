@@ -18,8 +18,8 @@ struct EventAdmission: Sendable {
 
     /// - Parameters:
     ///   - origins: The origins from `Routing` or `EventLog.dictionaries`.
-    ///   - limit: The end of the history. Only a time is applied here; a limit by position is
-    ///     applied when the log is read.
+    ///   - limit: The end of the history. Only a limit by time is applied here; a limit by position
+    ///     is applied when the log is read.
     ///   - excluded: The positions of the events to exclude.
     init(
         _ overrides: OverrideTable, origins: [OriginID], limit: Rebuild.Limit = .none,

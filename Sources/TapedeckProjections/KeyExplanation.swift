@@ -47,7 +47,7 @@ public struct KeyExplanation: Hashable, Sendable, Codable {
     public var rows: Int
     /// The event and the reason that froze the key; nil if the key is not frozen.
     ///
-    /// A key freezes when its fold rejects an event. Later events are then ignored.
+    /// A key freezes when its fold rejects an event; all later events of the key are ignored.
     public var frozen: FrozenKey?
     /// The examined events and the refused events, in canonical order.
     public var events: [Event]
@@ -120,7 +120,7 @@ extension ProjectionRunner {
                 throw ProjectionError(
                     .tooLarge,
                     "\(key) has more than \(KeyFolder.eventsMax) events in \(projection)",
-                    hint: "storectl log --tag \(key) prints them", projection: projection)
+                    hint: "storectl log --tag \(key) prints its events", projection: projection)
             }
         }
     }

@@ -10,8 +10,8 @@ internal import TapedeckLog
 /// has few events. Requests beyond the limits fail and set `isExceeded`; the caller must then build
 /// the projections completely.
 final class KeyFolds {
-    /// The maximum number of events that are folded for a request for rows: all events of the
-    /// projection, or those with the shared tag.
+    /// The maximum number of events to fold when rows are requested: all events of the projection,
+    /// or the events with the shared tag.
     static let eventsForRowsMax = 1 << 15
     /// The maximum number of events that are folded for one reader.
     static let eventsMax = KeyFolder.eventsMax
@@ -39,7 +39,7 @@ final class KeyFolds {
         rows = folder.routing.drivers.map { _ in nil }
     }
 
-    /// Returns the index of a projection; nil if the projection is not one of those folded here.
+    /// Returns the index of a projection; nil if this object does not fold the projection.
     func place(of fingerprint: Digest16) -> Int? {
         folder.routing.drivers.firstIndex { $0.fingerprint == fingerprint }
     }

@@ -3,7 +3,7 @@ internal import TapedeckModel
 /// A list derived from the rows of another list, for example in a different order, aggregated, or
 /// dependent on the time.
 ///
-/// The rows are followed like those of any list. When rows change, or at the `nextChangeAt` of the
+/// The rows are followed as in any live list. When rows change, or at the `nextChangeAt` of the
 /// last result, the list is arranged again in memory without reading the tables, and the
 /// differences are reported.
 public protocol LiveArrangement<Entry>: Sendable {
@@ -95,7 +95,7 @@ final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
         let count = rows.ranges.count
         let ofRows = changes.map { Array($0.prefix(count)) }
         if seenAt.map({ now < $0 }) ?? true {
-            // The clock went backwards, so entries may be too old.
+            // This is the first update, or the clock went backwards, so read all rows.
             isStale = true
             try turn(nil, at: now, views)
         } else if list.nextChangeAt.map({ $0 <= now }) ?? false

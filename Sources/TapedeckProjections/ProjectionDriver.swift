@@ -13,8 +13,8 @@ package class ProjectionDriver: @unchecked Sendable {
     package let eventTypes: [EventType]
     /// The schemas of `eventTypes`, in the same order.
     private let schemas: [PayloadSchema]
-    /// The lowest `newest` version of all `schemas`; payloads up to this version need no check by
-    /// type.
+    /// The lowest `newest` version of all `schemas`; the fold reads payloads up to this version,
+    /// whatever their type.
     private let schemaVersionMin: UInt16
     /// Whether any event type has upcasters.
     private let isUpcasting: Bool
@@ -26,7 +26,7 @@ package class ProjectionDriver: @unchecked Sendable {
     package let statesAreFollowed: Bool
     package let rowsAreFollowed: Bool
     package let isOnDemand: Bool
-    /// The digest of everything, apart from the events, that determines the rows.
+    /// The digest of everything that determines the rows, apart from the events.
     package let fingerprint: Digest16
 
     /// The version of the layout of views files; raise it when the meaning of their bytes changes.
@@ -242,7 +242,7 @@ package struct KeyOutput: ~Copyable {
 package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sendable {
     /// The number of events of a key between in-key checkpoints.
     package static var eventsPerCheckpoint: UInt64 { 64 }
-    /// The number of events by which prefetching is ahead of folding.
+    /// The number of events that are prefetched ahead of the fold.
     private static var fetchedAhead: Int { 8 }
 
     private let projection: P
@@ -256,8 +256,8 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         key: Tag, events: [EventReference], typeIndex: [Int16], items: any ItemStore,
         into output: inout KeyOutput
     ) {
-        // The following code does the same as `fold` from an empty state, but avoids building a
-        // generic `Start`, which would cost a type lookup for every key.
+        // The following code does the same as `fold` from an empty state, but without a generic
+        // `Start`, which would cost a type lookup for every key.
         var keyed = KeyedState<P.State>(key: key, state: P.State(), items: items)
         var count: UInt64 = 0
         var last = FoldOrder.start
@@ -383,8 +383,8 @@ package final class TypedDriver<P: Projection>: ProjectionDriver, @unchecked Sen
         let foldsEqualOnce = law == .canonical
         var position: UInt64 = 0
         for place in events.indices {
-            // If a key has many events, the first records have left the CPU cache by the time all
-            // its records have been found.
+            // Prefetch records: if a key has many events, its first records have left the CPU cache
+            // by the time its last one has been found.
             if place + Self.fetchedAhead < events.endIndex {
                 events[place + Self.fetchedAhead].record.fetch()
             }

@@ -129,7 +129,7 @@ extension ProjectionRunner {
         }
     }
 
-    /// Returns whether the log still contains the last event that an open file has folded.
+    /// Returns whether the log still contains the last event that was folded into an open file.
     private func fitsLog(_ driver: ProjectionDriver) throws -> Bool {
         do {
             guard let reached = try checkpoint(of: driver) else { return false }
@@ -198,8 +198,8 @@ extension ProjectionRunner {
         do {
             report = try rebuild.run(into: file)
             begun = .now
-            // Fold the events that were appended during the rebuild. Events that arrive before the
-            // switch are folded later.
+            // Fold the events that were appended during the rebuild. Events that arrive between
+            // now and the switch are folded later.
             try advanceFully(file, drivers, to: due())
             try flip(to: file, drivers)
         } catch {
@@ -245,8 +245,8 @@ extension ProjectionRunner {
             }
             unlink(log.directory.path + "/" + name)
         }
-        // Remove scratch files only while no process is verifying or replaying, because all scratch
-        // files were then left by processes that died.
+        // Remove scratch files only while no process is verifying or replaying: all remaining
+        // scratch files then come from processes that died.
         guard names.contains(where: { $0.hasPrefix("scratch-") }),
             let lock = try StoreLock.allScratch(log.directory)
         else { return }

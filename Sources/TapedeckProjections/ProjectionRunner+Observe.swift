@@ -10,11 +10,10 @@ extension ProjectionRunner {
 
     /// Returns the changes to one row table as any process commits them.
     ///
-    /// The stream begins with `.reset`: read the table, then apply the changes that follow. Once
-    /// the observer has read the table, it does not have to read the table again, because each
-    /// commit reports its changed rows. An observer that falls behind receives `.reset` again and
-    /// must read the table again. The stream ends when its task is cancelled or the store is
-    /// closed. If `Projection.rowsAreFollowed` is false, the stream contains only `.reset`.
+    /// The stream begins with `.reset`: read the table, then apply the changes that follow. The
+    /// observer need not read the table again unless it falls behind and receives another `.reset`.
+    /// The stream ends when its task is cancelled or the store is closed. If
+    /// `Projection.rowsAreFollowed` is false, the stream contains only `.reset`.
     public func observe(
         _ projection: some Projection, table: Int = 0
     ) -> AsyncStream<RowChanges> {

@@ -60,7 +60,7 @@ package struct Routing {
     @inline(__always)
     func concerns(_ record: RecordView) -> Bool { driverBits[Int(record.type)] != 0 }
 
-    /// Calls `body` with each tag of a record that is a key of some driver.
+    /// Calls `body` with each of a record's tags that is a key of at least one driver.
     @inline(__always)
     package func forEachKey(of record: RecordView, _ body: (UnsafeRawBufferPointer) -> Void) {
         let wanted = prefixRanges[Int(record.type)]
@@ -73,7 +73,7 @@ package struct Routing {
         }
     }
 
-    /// Returns the drivers that fold any of the events; for most keys, there are only a few.
+    /// Returns the drivers that fold any of the events; most keys have only a few drivers.
     @inline(__always)
     func drivers(of events: borrowing [EventReference]) -> DriverSet {
         var bits: UInt64 = 0
@@ -100,7 +100,8 @@ package struct Routing {
     }
 }
 
-/// The prefix of a projection's tags; most prefixes are compared as one word.
+/// The prefix of a projection's tags; most prefixes fit in one machine word and are compared as
+/// such.
 private struct TagPrefix: Equatable {
     private let word: UInt64
     private let mask: UInt64

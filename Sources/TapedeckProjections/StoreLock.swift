@@ -2,7 +2,7 @@ internal import TapedeckLMDB
 internal import TapedeckLog
 internal import TapedeckModel
 
-/// The locks of a store apart from those of the log; each lock is released with its `FileLock`.
+/// The locks of a store, apart from the locks of its log; each is released with its `FileLock`.
 enum StoreLock {
     /// Takes the lock that allows only one rebuild of a store at a time.
     ///

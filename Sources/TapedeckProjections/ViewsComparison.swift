@@ -44,7 +44,7 @@ enum ViewsComparison {
 
     /// Returns a readable form of a key.
     ///
-    /// The keys of states and items are shown by their tag. Unprintable bytes are in hexadecimal.
+    /// The keys of states and items are shown as tags. Unprintable bytes are shown in hexadecimal.
     static func readable(_ key: UnsafeRawBufferPointer, _ part: ViewsDigest.Part) -> String {
         if part != .rows, key.count > 9 {
             let end = min(key.count, 9 + Int(key[8]))

@@ -26,7 +26,7 @@ public struct SyncStatus: Sendable {
     public var contactedAt: UInt64?
     /// The reason why the last attempt failed, as a code.
     public var reason: ErrorCode?
-    /// The reason, as a message.
+    /// The reason why the last attempt failed, as a message.
     public var message: String?
     /// The time of the next retry, in milliseconds since 1970; nil if a retry requires another
     /// `sync`.
@@ -34,7 +34,7 @@ public struct SyncStatus: Sendable {
 
     /// Returns the status of every server that the store has contacted, ordered by address.
     ///
-    /// Needs a few lookups per origin. Throws `LogError`: `.damaged`, `.closed`.
+    /// The cost is a few lookups per origin. Throws `LogError`: `.damaged`, `.closed`.
     @available(*, noasync)
     public static func all(in log: EventLog) throws(LogError) -> [SyncStatus] {
         var found: [SyncStatus] = []

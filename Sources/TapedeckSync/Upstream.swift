@@ -5,8 +5,8 @@ package import TapedeckSyncProtocol
 /// This device's record of a server: a row of the log, written together with the events that it
 /// refers to.
 ///
-/// The row is not exported or included in digests. If the row is lost, the server's log is read
-/// again.
+/// The row is neither exported nor included in digests. If the row is lost, the server's log is
+/// read again.
 package struct Upstream: Hashable, Sendable {
     /// The name of the server, which is its address.
     package var name: String
@@ -27,11 +27,11 @@ package struct Upstream: Hashable, Sendable {
     ///
     /// If the server has lost the entry at that position, the receipts must be pushed again.
     package var lastSeed: SeedMark?
-    /// The last round of receipts that has been pushed; see `ReceiptRounds`.
+    /// The number of the last round of receipts that was pushed; see `ReceiptRounds`.
     package var seedRound: UInt64 = 0
     /// The time of the last response, in milliseconds since 1970; 0 if there was none.
     package var contactedAt: UInt64 = 0
-    /// The head of this store's log when everything was last found to be delivered.
+    /// The head of this store's log at the last time at which everything was delivered.
     package var settledAt: UInt64 = 0
     /// The current wait for the server; nil if there is none.
     package var wait: SyncWait?

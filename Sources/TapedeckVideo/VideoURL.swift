@@ -73,7 +73,7 @@ struct VideoURL {
         if isAt("youtube.com") {
             switch first {
             case "attribution_link":
-                // `u` is a path on the same site or a complete URL.
+                // The parameter `u` is a path on the same site or a complete URL.
                 return parameter("u").map { $0.hasPrefix("/") ? "youtube.com" + $0 : $0 }
             case "oembed": return parameter("url")
             case "redirect": return parameter("q")

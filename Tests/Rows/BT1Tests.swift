@@ -90,7 +90,7 @@ import Testing
             SignedOut.with { ($0.account, $0.system) = ("ada@example.org", BirdTube.system) }
         ])
         try await checkRefused()
-        // An account on another system is not enough.
+        // A sign-in to another system does not count.
         try await store.append([SignedIn.with { ($0.account, $0.system) = ("ada", "whale") }])
         try await checkRefused()
         try await signIn(store, "ada@example.org")

@@ -2,8 +2,8 @@ import Tapedeck
 import TapedeckTesting
 import Testing
 
-/// CT2: The contents of a cell and of the episode details: summaries as plain text, and the cast with its
-/// characters.
+/// CT2: The contents of a schedule's cells and of episode details: summaries as plain text, and the cast
+/// with its characters.
 @Suite struct CT2Tests {
     @Test func cellsHaveNamesTimesNetworkAndPlainSummary() async throws {
         let stage = try await ScheduleStage("ct2")

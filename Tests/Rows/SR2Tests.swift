@@ -122,13 +122,13 @@ import Testing
             [found.run, found.continuing].compactMap { $0 } + found.waiting
             + found.skipped.map(\.video)
         #expect(Set(parts) == Set(wanted) && Set(parts).count == parts.count)
-        // Videos run in the order of the list.
+        // Videos are extracted in the order of the list.
         let queue = [found.run, found.continuing].compactMap { $0 } + found.waiting
         let places = queue.compactMap { wanted.firstIndex(of: $0) }
         #expect(places == places.sorted())
         #expect(queue.allSatisfy { !(known[$0]?.isOnDisk ?? false) })
-        // Until the next change, only the times that are measured from the start of a run may
-        // differ.
+        // Until the next change, plans differ only in the times that are measured from the start of
+        // an extraction.
         if let change = found.nextChangeAt, change > now {
             var before = plan(UTCTime(milliseconds: change.milliseconds - 1))
             if before.run != nil { before.timesOutAt = found.timesOutAt }

@@ -79,7 +79,7 @@ import Testing
     }
 
     @Test func digestsDoNotDependOnTheOrder() throws {
-        // The last two responses are equal, and the order determines which of them is recorded.
+        // The last two responses are equal, so only the response that is read first is recorded.
         func answer(_ id: Int, _ version: Int) -> String {
             Samples.schedule(updated: version).replacing(
                 #"{"id":10,"#, with: #"{"id":\#(id),"#)

@@ -257,7 +257,7 @@ import Testing
         #expect(error != nil)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path) == [])
 
-        // A creation that fails after the store has been moved to its place leaves no files.
+        // If creation fails after the store has been moved into place, no files remain.
         for isThere in [false, true] {
             let store = StoreDirectory(directory.file("other"))
             if isThere { _ = try store.create() }

@@ -28,7 +28,7 @@ struct RecordTests {
         return bytes
     }
 
-    /// Checks that bytes are the record of `event`.
+    /// Checks that the bytes encode `event` as a record.
     private func check(_ bytes: [UInt8]) throws {
         try bytes.withUnsafeBytes { raw in
             let view = try #require(RecordView(raw))
@@ -176,7 +176,7 @@ struct CanonicalEventTests {
     }
 }
 
-@Suite("Records checked three at a time")
+@Suite("The checksums of three records are checked together")
 struct ThreeRecordsTests {
     @Test("A changed byte in any of the three records is detected, whatever their lengths")
     func changedByteInAnyOfThreeRecordsIsDetected() throws {

@@ -185,8 +185,8 @@ import Testing
 
     // MARK: - Equal facts
 
-    /// Two origins see one fact; which event is folded depends on the facts and not on the order of
-    /// arrival.
+    /// If two origins observe the same fact, the order of arrival does not determine which of the
+    /// two events is folded.
     @Test(arguments: [true, false])
     func equalFactsOfTwoOriginsAreFoldedOnce(isSmallerFirst: Bool) throws {
         let store = try TestStore([BookHistory(), ShelfCounts()])

@@ -7,8 +7,8 @@ struct BackupCommand: ParsableCommand {
         commandName: "backup",
         abstract: "Back up the log to a file while the store is in use.",
         discussion: """
-            The log is verified first. If it is damaged, no backup is written and an existing file is \
-            kept. Logins and media are not included.
+            The log is verified first. If the log is damaged, no backup is written and an existing \
+            file is kept. Logins and media are not included.
 
             EXAMPLE:
               storectl backup tapedeck-$(date +%F).backup

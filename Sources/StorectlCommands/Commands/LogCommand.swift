@@ -68,7 +68,8 @@ struct LogCommand: ParsableCommand {
         }
     }
 
-    /// Warns if neither this program nor the log knows a type, which is then probably misspelled.
+    /// Warns about a type that neither this program nor the log knows, because its name is probably
+    /// misspelled.
     private func diagnose(_ type: EventType, in log: EventLog) throws {
         guard KnownTypes.schemaVersion(of: type) == nil,
             try log.events(after: .start, limit: 1, type: type).isEmpty
@@ -80,7 +81,8 @@ struct LogCommand: ParsableCommand {
         }
     }
 
-    /// Waits for events after a position; returns false if the command should end instead.
+    /// Waits for events after a position; returns false if the command is interrupted or its output
+    /// is closed first.
     private func waitForEvents(_ log: EventLog, after position: LogPosition) throws -> Bool {
         while try log.currentHead() <= position {
             if Interruption.isRequested || StandardOutput.isClosed { return false }

@@ -32,7 +32,7 @@ struct NetworkCommand: ParsableCommand {
     }
 }
 
-/// `online`, `metered` or `offline`.
+/// The state to set: `online`, `metered` or `offline`.
 enum NetworkArgument: String, ExpressibleByArgument, CaseIterable {
     case online, metered, offline
 

@@ -101,7 +101,7 @@ struct QueryExtractionPlanCommand: ParsableCommand {
     }
 }
 
-/// `phone`, `tablet` or `television`.
+/// The kind of device: `phone`, `tablet` or `television`.
 enum DeviceKindArgument: String, ExpressibleByArgument, CaseIterable {
     case phone, tablet, television
 

@@ -84,7 +84,7 @@ struct SyncCommand: AsyncParsableCommand {
             log, server: target,
             options: SyncEngine.Options(
                 isLive: watch, failuresMax: watch ? 0 : 3,
-                // The user is watching, so notice quickly that a server is available again.
+                // A user who is watching expects a retry soon after the server is available again.
                 backoffMax: watch ? 4_000 : 30_000)
         ) { token.current }
         if dryRun { return try await preview(engine, token) }
@@ -121,7 +121,7 @@ struct SyncCommand: AsyncParsableCommand {
         return try TokenSource(named)
     }
 
-    /// Prints the outcome, and throws if the exit code is not 0.
+    /// Prints the outcome; throws if the sync failed or is incomplete.
     func report(_ done: SyncOutcome, isPreview: Bool) throws {
         try options.print(done.json) { done.write(&$0, isPreview: isPreview) }
         if let hint = done.hint { StandardOutput.diagnose("hint: \(hint)") }

@@ -30,7 +30,7 @@ struct RemoteFate {
         case expired
         /// A later intent superseded the event.
         case replaced
-        /// The remote already shows an automatic consequence of the event.
+        /// The remote already shows the effect of the intent that follows from the event.
         case shown
     }
 
@@ -110,7 +110,8 @@ struct RemoteFate {
                 position = last.position
             }
         }
-        // Sorted by the time at which they happened, regardless of which device recorded them.
+        // Order the outcomes by the time at which they happened, regardless of which device
+        // recorded them.
         return found.sorted { $0.0.stamp < $1.0.stamp }.map { ($0.1, $0.2) }
     }
 
@@ -155,8 +156,8 @@ struct RemoteFate {
         outcomes.last { $0.kind == "dropped" || $0.kind == "confirmed" && $0.target.isEmpty }
     }
 
-    /// `untold`, `expired`, `confirmed`, `dropped`, the state in the outbox, or `replaced` if a
-    /// later intent superseded the event.
+    /// The state of the intent: `untold`, `expired`, `confirmed`, `dropped`, the state in the
+    /// outbox, or `replaced` if a later intent superseded the event.
     var state: String {
         switch finding {
         case .untold: return "untold"

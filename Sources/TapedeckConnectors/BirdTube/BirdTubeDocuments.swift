@@ -28,7 +28,8 @@ enum BirdTubeDocuments {
         }
     }
 
-    /// Reads the list in a response; an error reported by the remote becomes a refusal at `$`.
+    /// Reads the list in a response; records an error that the remote reports as a refusal with the
+    /// path `$`.
     private static func read(
         _ document: JSONValue, _ name: String, _ result: inout IngestResult,
         _ body: (JSONValue, String, inout IngestResult) -> Void
@@ -47,7 +48,7 @@ enum BirdTubeDocuments {
         }
     }
 
-    /// Adds a row of the list and returns its observation, or nil if it cannot be read.
+    /// Adds a row of the list and returns its sighting; nil if the row cannot be read.
     @discardableResult
     static func addVideo(
         _ value: JSONValue, at path: String, _ context: IngestContext,
@@ -75,7 +76,7 @@ enum BirdTubeDocuments {
         }
     }
 
-    /// Reads a row of the list; the owner is given only as a number.
+    /// Reads a row of the list; the row identifies the owner only by a number.
     static func video(_ element: JSONElement) throws(IngestRefusal) -> SubmissionObserved {
         var video = SubmissionObserved()
         video.video = try element.videoKey("youtube", id: "video_id").text
@@ -156,7 +157,8 @@ extension ChatFile {
 extension JSONElement {
     /// The smallest number that is interpreted as milliseconds.
     ///
-    /// In seconds it would be a time in the year 5138; in milliseconds it is a time in 1973.
+    /// This number of milliseconds is a time in 1973; the same number of seconds would be a time in
+    /// the year 5138.
     private static let millisecondsMin = 100_000_000_000.0
 
     /// Returns a member that is a time in an undocumented format, as Unix milliseconds.

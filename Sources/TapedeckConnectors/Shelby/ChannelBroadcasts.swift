@@ -15,7 +15,7 @@ struct ChannelBroadcasts: Projection {
         "The observations of a broadcast are merged; the newest one decides whether it was removed."
     }
     var tables: [String] { ["by-channel"] }
-    /// True, because only stores that sync with this API need it.
+    /// True, because only stores that sync with this API need the projection.
     var isOnDemand: Bool { true }
     var itemsYieldRows: Bool { true }
 

@@ -17,7 +17,7 @@ struct ShelbyFrames: Projection {
         the frame was removed. Only the greatest message id of a video is kept.
         """
     }
-    /// Empty: frames are looked up by video.
+    /// Empty, because frames are only looked up by video.
     var tables: [String] { [] }
 
     struct State: ProjectionState, Equatable {

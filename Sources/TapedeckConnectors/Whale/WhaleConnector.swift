@@ -157,7 +157,8 @@ package struct WhaleConnector: Connector {
                 content.lists.append(ListPart(page.feed, entries, .page(total: nil)))
             }
             content.refused = read.refused
-            // Continue only to a higher page number, in case a server repeats a page forever.
+            // Follow only links to a higher page number, because a server might link a page to
+            // itself.
             content.next = read.next.flatMap {
                 $0 > Int64(page.place) ?? 0 ? RemotePage(page.feed, String($0)) : nil
             }
@@ -204,7 +205,7 @@ package struct WhaleConnector: Connector {
     package func removals(
         from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
     ) throws -> ListFindings {
-        // A page may miss rows, so the list must have as many entries as the answer's count.
+        // A page may omit rows, so the list must have as many entries as the answer's count.
         guard let count = list.version.flatMap({ Int($0) }), list.entries.count >= count else {
             return ListFindings(isPartial: true)
         }

@@ -44,22 +44,22 @@ extension RemoteListToggled: RemoteEvent {
 extension OutcomeRecorded: RemoteEvent {
     /// `OutcomeRecorded`.
     public static let eventType: EventType = "OutcomeRecorded"
-    /// Empty: the event is recorded with the tags of its intent.
+    /// Empty, because the event is recorded with the tags of its intent.
     public var tags: [Tag] { get throws { [] } }
 }
 
 extension IntentClaimed: RemoteEvent {
     /// `IntentClaimed`.
     public static let eventType: EventType = "IntentClaimed"
-    /// Empty: the event is recorded with the tags of its intent.
+    /// Empty, because the event is recorded with the tags of its intent.
     public var tags: [Tag] { get throws { [] } }
 }
 
 extension FeedRead: RemoteEvent {
     /// `FeedRead`.
     public static let eventType: EventType = "FeedRead"
-    /// Empty: the tag of the feed, which also depends on the address and the account, is added when
-    /// the event is recorded.
+    /// Empty, because the tag of the feed also depends on the address and the account, and is added
+    /// when the event is recorded.
     public var tags: [Tag] { get throws { [] } }
     /// Compaction may remove all events about a feed except the newest.
     public static var retention: Retention { .latest }

@@ -115,7 +115,7 @@ package struct RemoteOutbox {
             for derived in found {
                 guard let event = try log.event(derived.event) else { continue }
                 let intent = Intent(event, key: derived.key, isDerived: true)
-                // If the event is itself a pending intent, it is already listed.
+                // Skip an event that is itself a pending intent, because it is already listed.
                 guard try runner.standing(of: Intent(event, key: derived.key), in: outboxes) == nil,
                     let item = try openItem(of: intent),
                     let state = try state(of: intent, item)
@@ -209,7 +209,8 @@ extension RemoteSession {
             known[row.name] = row.value
         }
         var rows: [SyncRow] = []
-        // Later intents of a lane wait for the same reason as the first one.
+        // If an intent is waiting, the later intents with the same key (its lane) wait for the same
+        // reason.
         var lanes: [Tag: RemoteDelivery.State] = [:]
         try outbox.forEach { delivery, item, lane in
             var delivery = delivery

@@ -25,7 +25,8 @@ struct RemoteRedirect {
             "the remote redirects requests to "
                 + (target?.host.map { "\($0.prefix(100))" } ?? "another address"),
             hint: "sign in to the network, or check the remote's address")
-        // These statuses ask for the same request elsewhere, so it was not carried out here.
+        // These statuses mean that the server did not carry out the request, because they ask the
+        // client to send the same request to another address.
         failure.isUnsent = !isSameServer || [301, 307, 308].contains(response.status)
         self.failure = failure
         guard sent.method == "GET", isSameServer, let target else {

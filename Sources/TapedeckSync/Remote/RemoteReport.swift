@@ -46,9 +46,9 @@ public struct RemoteReport: Sendable {
     public struct Waiting: Hashable, Sendable {
         /// The event of the intent.
         public var event: EventID
-        /// The reason, as a code.
+        /// The reason why the intent is pending, as a code.
         public var reason: ErrorCode
-        /// The reason, as a message.
+        /// The reason why the intent is pending, as a message.
         public var message: String
         /// The time at which the delivery continues, in milliseconds since 1970; nil if it does not
         /// continue automatically.

@@ -97,9 +97,8 @@ public struct AccountList: Projection {
 
     /// Returns the nickname of an account.
     ///
-    /// The nickname is the one that the system reports. If the system reports no nickname, the
-    /// nickname is derived from the email address, or from the account's name if the address is
-    /// also unknown.
+    /// If the system does not report a nickname, it is derived from the email address, or from the
+    /// account's name if the address is also unknown.
     static func nickname(of shown: AccountObserved?, _ account: String) -> String {
         if let shown, !shown.nickname.isEmpty { return shown.nickname }
         if let shown, !shown.email.isEmpty { return Nickname.standing(for: shown.email) }

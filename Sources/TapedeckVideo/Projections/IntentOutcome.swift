@@ -23,9 +23,9 @@ struct IntentOutcome: Equatable {
 
     var order: FoldOrder
     var kind: Kind
-    /// The reason, for programs.
+    /// The reason for the outcome, as a code.
     var code: String
-    /// The reason, for people.
+    /// The reason for the outcome, as a message.
     var message: String
 
     /// Reads an outcome from `BirdTube`; returns nil if its kind is not shown in lists, or if it

@@ -87,8 +87,8 @@ enum Marks {
 
     /// Removes all marks before `order`, unless a later clear has already removed them.
     ///
-    /// - Parameter event: The event that removes the marks: a toggle-off, or the report with which
-    ///   a viewing reached the crossing point.
+    /// - Parameter event: The event that removes the marks: a toggle-off, or the playback report in
+    ///   which a viewing crossed the threshold.
     static func clear(
         before order: FoldOrder, by event: EventID, isCrossing: Bool,
         _ key: inout KeyedState<WatchLater.State>
@@ -104,7 +104,7 @@ enum Marks {
         refresh(&key)
     }
 
-    /// Removes the marks of toggles that a remote confirmed and has since withdrawn.
+    /// Removes the marks of toggles that a remote confirmed and later withdrew.
     static func takeBack(_ key: inout KeyedState<WatchLater.State>) throws {
         guard key.firstItem(prefix: RowKey(DeliveredMark.prefix)) != nil else { return }
         // Few marks come from toggles, and only the marks of confirmed toggles can be withdrawn.
@@ -130,7 +130,7 @@ enum Marks {
     /// so far.
     static func isMarked(at order: FoldOrder, _ key: borrowing KeyedState<WatchLater.State>) -> Bool
     {
-        // Observations fold before all activity, so their marks may be later than `order`.
+        // Sightings are folded before all activity, so their marks may be later than `order`.
         firstToggle(key) != nil || firstObserved(key).map { instant($0.time) < order } ?? false
     }
 

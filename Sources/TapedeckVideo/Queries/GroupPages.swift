@@ -75,8 +75,8 @@ extension VideoQueries {
     ///
     /// A cursor stores the position that the last or first row of a page had when the page was
     /// read, and the next or previous page continues from that position. A row is repeated or
-    /// skipped only if it has moved since the page was read. Reads the rows of the page and the
-    /// rows before `index`.
+    /// skipped only if it has moved since the page was read. The method reads the rows of the page
+    /// and the rows before `index`.
     ///
     /// Throws the reader's errors, and `ModelError` with `.usage` for arguments that are out of
     /// range.
@@ -85,7 +85,7 @@ extension VideoQueries {
     ///   - group: The group.
     ///   - now: The time at which to judge whether a video can be played.
     ///   - index: The number of rows to skip at the front; must be 0 if there is a cursor.
-    ///   - newest: The size to which to limit the group; nil for no limit. In groups in timeline
+    ///   - newest: The maximum size of the group; nil for no limit. In groups in timeline
     ///     order, the size is measured in broadcasts: the group is limited to the videos of the
     ///     `newest` most recent broadcasts. Any other group is limited to its first `newest`
     ///     entries. The limit deletes nothing.
@@ -231,11 +231,11 @@ extension VideoQueries {
             after: nil, limit: count)
     }
 
-    /// Returns, in ascending order, the broadcasts at or after a place that belong to the `count`
-    /// most recently shared videos.
+    /// Returns the broadcasts of the `count` most recently shared videos, in ascending order,
+    /// starting at a place.
     ///
-    /// If at most `count` broadcasts in total are at or after the place, the result contains all of
-    /// them, because videos are sorted by their latest broadcast.
+    /// If there are at most `count` broadcasts from the place on, the result contains all of them,
+    /// because videos are sorted by their latest broadcast.
     func broadcasts(from place: BroadcastPlace, ofFirst count: Int) throws -> [BroadcastPlace] {
         try broadcasts(from: place, of: sharedLast(count))
     }
@@ -284,7 +284,7 @@ struct GroupTable {
     let group: VideoGroup
     /// The number of bytes before the video in a row's key.
     let prefixCount: Int
-    /// Whether a row's value is the video's state.
+    /// Whether the value of each row is the state of the video.
     var holdsState: Bool { rows.projection is VideoList }
     var isOfSubmissions: Bool { rows.projection is SubmissionList }
 
@@ -364,7 +364,8 @@ private struct GroupRows<Reader: ViewReader> {
         try !rows(before: key, limit: 1).isEmpty
     }
 
-    /// Returns the key of the last of the first `index` rows, or nil if there are no rows.
+    /// Returns the key of the row before `index`, or of the last row if there are fewer rows; nil
+    /// if there is no such row.
     func key(at index: Int) throws -> [UInt8]? {
         var (left, key) = (index, [UInt8]?.none)
         while left > 0 {

@@ -11,7 +11,7 @@ extension LiveArrangement where Self == ArrangedList<GroupEntry, GroupEntry> {
     ///
     /// - Parameters:
     ///   - index: The number of rows to skip at the front; at most `QueryLimits.groupCountMax`.
-    ///   - newest: The size to which to limit the group; nil for no limit. In groups in timeline
+    ///   - newest: The maximum size of the group; nil for no limit. In groups in timeline
     ///     order, the size is measured in broadcasts: the group is limited to the videos of the
     ///     `newest` most recent broadcasts, and these broadcasts are read again after each new
     ///     broadcast. In other groups, the size is measured in entries from the front.

@@ -192,7 +192,7 @@ extension VideoQueries {
             videos: try rows.map { try checkedPlayability($0, of: table, at: now) }, next: next)
     }
 
-    /// Converts a row of a table to a video and whether it can be played.
+    /// Returns the video in a row of a table, and whether the video can be played.
     func checkedPlayability(
         _ row: Row, of table: Int, at now: UTCTime
     ) throws -> PlayabilityEntry {
@@ -203,7 +203,7 @@ extension VideoQueries {
             tag("video", in: row, after: Playability.prefixCount(of: table)), state, at: now)
     }
 
-    /// Converts a row of the shared videos to an entry with the video and its playability.
+    /// Returns the video in a row of the shared videos, and whether the video can be played.
     func sharedPlayability(_ row: Row, at now: UTCTime) throws -> PlayabilityEntry {
         let tag = tag("video", in: row, after: 8)
         return PlayabilityEntry(

@@ -61,7 +61,7 @@ extension VideoQueries {
                 ? page.last.map { PageCursor.text(.recipients, $0.place) } : nil)
     }
 
-    /// Returns all recipients that begin with a prefix.
+    /// Returns all recipients whose address, or a word of whose name, begins with a prefix.
     func recipientList(prefix: String = "") throws -> [RecipientEntry] {
         let shares = try reader.rows(
             of: projections.shares, table: 0, lower: nil, upper: nil, after: nil,
@@ -92,7 +92,8 @@ extension VideoQueries {
 }
 
 extension RecipientEntry {
-    /// Returns the recipients that begin with a prefix, in the order of the list.
+    /// Returns the recipients whose address, or a word of whose name, begins with a prefix, in the
+    /// order of the list.
     ///
     /// - Parameter shares: The shares, newest first.
     static func list(
@@ -135,7 +136,8 @@ extension RecipientEntry {
             .text(EmailAddress.name(of: address)).bytes
     }
 
-    /// Returns whether the address, or any word of the name, begins with folded text.
+    /// Returns whether the address, or any word of the name, begins with `start`, ignoring case and
+    /// accents; `start` is the text in `SearchText` form.
     private func begins(with start: [UInt8]) -> Bool {
         if SearchText(address).bytes.starts(with: start) { return true }
         let name = SearchText(name ?? "")

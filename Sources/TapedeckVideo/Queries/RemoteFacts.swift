@@ -257,7 +257,7 @@ package struct KnownEntries<Reader: ViewReader> {
         (self.views, self.projections) = (views, projections)
     }
 
-    /// Returns the ids of the comments on a video or an answer that remotes show.
+    /// Returns the ids of the comments that remotes show on a video or an answer.
     ///
     /// - Parameter conversation: The remote's id of a conversation; nil for comments in any
     ///   conversation.
@@ -275,14 +275,14 @@ package struct KnownEntries<Reader: ViewReader> {
         }
     }
 
-    /// Returns the likes of an answer that remotes show.
+    /// Returns the likes that remotes show for an answer.
     package func likes(of answer: Tag) throws -> [(like: String, user: String)] {
         try items(of: projections.answers, answer, AnswerItems.shownLikes).compactMap { item in
             AnswerItems.like(ofName: item.key)
         }
     }
 
-    /// Returns the entries of a list that remotes show, each with its video.
+    /// Returns the entries that remotes show in a list, each with its video.
     package func entries(of list: String) throws -> [(entry: String, video: Tag)] {
         var found: [(String, Tag)] = []
         let lists = projections.lists

@@ -94,7 +94,7 @@ struct Storectl {
     ) throws -> Run {
         let run = try run(arguments, input: Data(input.utf8))
         #expect(run.exit == 0, "\(arguments): \(run.stderr)", sourceLocation: sourceLocation)
-        // A remote may limit requests; such waits are announced.
+        // If a remote limits requests, storectl announces each wait.
         let lines = run.stderr.split(separator: "\n").filter { !$0.hasPrefix("waiting ") }
         #expect(lines.isEmpty, "\(arguments)", sourceLocation: sourceLocation)
         return run

@@ -75,7 +75,7 @@ import Testing
             try Self.wantAll(desk)
             try desk.settle(40)
             try Self.check(desk, "TAPEDECK_SEED=\(seed)")
-            // Once the faults end, everything else is read.
+            // Once the faults end, the device reads everything that it has missed.
             desk.world.simulator.adversary = .none
             for _ in 0..<2 {
                 desk.world.clock.advance(by: .seconds(60))

@@ -238,7 +238,7 @@ import Testing
         #expect(try rig.effects(.like).count == 1)
         let liked = try device.recorded(BroadcastReceived.self).filter(\.liked)
         #expect(liked.map(\.broadcast) == [frame.id])
-        // This device also knows which copy to remove.
+        // The device did not create the copy, but knows which copy to remove.
         try device.append(ShelbyV1Rig.liked(video, false))
         try device.sync()
         #expect(try rig.copies().isEmpty)

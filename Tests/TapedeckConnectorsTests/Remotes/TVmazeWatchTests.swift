@@ -94,7 +94,7 @@ import Testing
         #expect(try watch.settle() > midnight)
     }
 
-    /// Weeks that span the new year, and days that have no midnight or two midnights.
+    /// The cases include weeks that span the new year, and days with no midnight or two midnights.
     @Test(arguments: [
         ("US", "2019-12-31T12:00:00Z", "2019-12-30", "2020-01-05", "2020-01-01T05:00:00Z"),
         ("US", "2021-01-01T12:00:00Z", "2020-12-28", "2021-01-03", "2021-01-02T05:00:00Z"),
@@ -154,8 +154,8 @@ import Testing
         let watch = try Watch(desk)
         let settled = try watch.settle()
         #expect(settled <= desk.world.clock.milliseconds + 60_000)
-        // Nothing else is left to read, so the failure may affect only that day or the entire
-        // remote.
+        // Nothing else is left to read, so it is unknown whether the failure affects only that day
+        // or the entire remote.
         let first = desk.world.requests.count
         try watch.wake(at: settled)
         try watch.go()

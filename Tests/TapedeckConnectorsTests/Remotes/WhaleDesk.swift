@@ -25,8 +25,9 @@ struct WhaleDesk {
         device = try RemoteDevice(world, "whale", WhaleDesk.secrets, seed: seed)
     }
 
-    /// Returns a world with three users, the first of whom is the account's user, three answers,
-    /// and two open questions to the account's user.
+    /// Returns a world with three users, three answers and two open questions.
+    ///
+    /// The first user owns the account, and both questions are for this user.
     private static func few(at now: Int64) -> WhaleWorld {
         var world = WhaleWorld()
         for number in 1...3 {

@@ -87,7 +87,7 @@ import Testing
         #expect(answers.allSatisfy { $0.likeCount == nil })
     }
 
-    /// Pages that a list leads to are read even if the first sync ends before reaching them.
+    /// Pages to which a list refers are read even if the first sync ends before reaching them.
     @Test(arguments: 1...12)
     func crashesDuringReadingLoseNothing(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {

@@ -4,16 +4,16 @@ import Testing
 /// A process that runs commands on a store and stops at each system call that other processes can
 /// notice.
 ///
-/// See `Tests/CrashChild/main.swift`. Only one such process runs at a time, so a run depends only
-/// on the replies.
+/// See `Tests/CrashChild/main.swift`. Only one such process runs at a time, so the replies
+/// to its stops determine the run.
 final class SteppedChild {
     /// The state of the process.
     enum State: Equatable {
-        /// Stopped before a call of this kind.
+        /// The process has stopped before a call of this kind.
         case stopped(Character)
-        /// Stopped because it would wait for another process.
+        /// The process has stopped because the call would wait for another process.
         case waiting
-        /// Finished its command with this result.
+        /// The process has finished its command with this result.
         case done(String)
         case dead
     }
@@ -48,7 +48,7 @@ final class SteppedChild {
     /// Starts a command; the process stops at its first call.
     func begin(_ command: String) { tell(Array((command + "\n").utf8)) }
 
-    /// Makes the call and continues to the next one.
+    /// Makes the call and continues to the next call.
     func go() { tell([UInt8(ascii: "g")]) }
 
     /// Makes the call fail.

@@ -3,9 +3,8 @@ import TapedeckProjections
 
 /// A reader's notes, in any order of arrival; items under the law `.any`.
 ///
-/// Items: `n` order → text of each note; `l` order → the number of notes written before a loan. A
-/// loan or a note requests a refold if its place in the order changes a number that is already
-/// written.
+/// Items: `n` order → the text of a note; `l` order → the number of notes written before a loan.
+/// The fold requests a refold if a note or loan arrives late and changes the number for a loan.
 struct ReaderNotes: Projection {
     let name = "reader-notes"
     let version = 1
@@ -75,7 +74,9 @@ struct ReaderNotes: Projection {
     }
 }
 
-/// The observations and moves of a shelf: sums, the simplest fold that suits any order.
+/// The numbers of sightings and moves of a shelf's books.
+///
+/// A sum does not depend on the order of events, so this is the simplest fold under the law `.any`.
 struct ShelfCounts: Projection {
     let name = "shelf-counts"
     let version = 1

@@ -17,7 +17,7 @@ public struct SimulatedResponse: Hashable, Sendable {
     /// The body as a string.
     public var text: String { String(decoding: body, as: UTF8.self) }
 
-    /// Returns the first header with a name, ignoring case.
+    /// Returns the first header with the given name, ignoring case.
     public func header(_ name: String) -> String? {
         let wanted = name.lowercased()
         return headers.first { $0.name.lowercased() == wanted }?.value

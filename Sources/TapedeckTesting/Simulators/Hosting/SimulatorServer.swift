@@ -93,7 +93,7 @@ public final class SimulatorServer: Service {
 
     /// Serves requests until shutdown; can be called only once.
     ///
-    /// Throws `SimulatorServerError` if it cannot listen.
+    /// Throws `SimulatorServerError` if the server cannot listen on the port.
     public func run() async throws {
         var options = ServiceGroupConfiguration(
             services: [try server],

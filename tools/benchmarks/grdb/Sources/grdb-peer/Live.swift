@@ -1,8 +1,8 @@
 import Foundation
 import GRDB
 
-/// Appends events and keeps every list up to date, as an app on SQLite does: one transaction
-/// inserts the events of a commit and updates rows with prepared upserts.
+/// Appends events and keeps every list up to date, as an app that uses SQLite would: one
+/// transaction inserts the events of a commit and updates rows with prepared upserts.
 ///
 /// The events come from `activity.ndjson`, which `bench-tapedeck` writes. The arguments of the
 /// statements are read before the clock starts, so the peer never decodes a payload.

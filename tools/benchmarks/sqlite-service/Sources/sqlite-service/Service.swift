@@ -7,8 +7,8 @@ import NIOCore
 /// A service that inserts an event per request and responds with its position: `sqlite-service
 /// DIR`.
 ///
-/// Once the service listens, it prints a line of JSON, as `storectl serve` does. The service
-/// accepts only one token; our server looks up each token.
+/// Once the service is listening, it prints a line of JSON, as `storectl serve` does. The service
+/// accepts only one token, whereas Tapedeck's server looks up each token.
 @main
 struct SQLiteService {
     static func main() async throws {
@@ -44,7 +44,7 @@ struct SQLiteService {
 
 /// `POST /events`: 201 and the position, 8 bytes, little-endian.
 ///
-/// Like our server, it has no router.
+/// Like Tapedeck's server, the service has no router.
 struct EventResponder: HTTPResponder {
     typealias Context = BasicRequestContext
 

@@ -125,7 +125,7 @@ extension Bench {
             ])
     }
 
-    /// Measures the start of a program: opening the store, one query, and the first page of the
+    /// Measures the startup of a program: opening the store, one query, and the first page of the
     /// list.
     func coldOpen() throws {
         let duration = try timed {
