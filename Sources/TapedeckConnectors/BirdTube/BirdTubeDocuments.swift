@@ -48,7 +48,7 @@ enum BirdTubeDocuments {
         }
     }
 
-    /// Adds a row of the list and returns its sighting; nil if the row cannot be read.
+    /// Adds a row of the list and returns its observation; nil if the row cannot be read.
     @discardableResult
     static func addVideo(
         _ value: JSONValue, at path: String, _ context: IngestContext,

@@ -64,7 +64,7 @@ public struct ContactList: Projection {
 
     /// Folds an entry, a removal or an observation.
     ///
-    /// Sightings are folded before the user's own events, so the user's events override them.
+    /// Observations are folded before the user's own events, so the user's events override them.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         guard event.typeIndex == 0 else {
             key.state.address = try event.decode(ContactObserved.self).address

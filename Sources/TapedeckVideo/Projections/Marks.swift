@@ -130,7 +130,7 @@ enum Marks {
     /// so far.
     static func isMarked(at order: FoldOrder, _ key: borrowing KeyedState<WatchLater.State>) -> Bool
     {
-        // Sightings are folded before all activity, so their marks may be later than `order`.
+        // Observations are folded before all activity, so their marks may be later than `order`.
         firstToggle(key) != nil || firstObserved(key).map { instant($0.time) < order } ?? false
     }
 

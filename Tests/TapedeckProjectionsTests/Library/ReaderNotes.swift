@@ -74,7 +74,7 @@ struct ReaderNotes: Projection {
     }
 }
 
-/// The numbers of sightings and moves of a shelf's books.
+/// The numbers of observations and moves of a shelf's books.
 ///
 /// A sum does not depend on the order of events, so this is the simplest fold under the law `.any`.
 struct ShelfCounts: Projection {
