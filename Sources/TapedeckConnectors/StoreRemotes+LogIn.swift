@@ -293,7 +293,7 @@ private struct LoginSender {
             var response = try await transport.send(signed)
             let now = log.now()
             response.receivedAt = Int64(clamping: now)
-            if !clock.isCorrected(by: response, at: now) { return response }
+            if !clock.correct(by: response, at: now) { return response }
         }
     }
 }

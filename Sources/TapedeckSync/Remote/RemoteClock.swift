@@ -22,11 +22,11 @@ package struct RemoteClock: Sendable {
         UInt64(clamping: Int64(clamping: now) + offset)
     }
 
-    /// Returns whether the remote refused a request because of its time; if so, corrects the
-    /// offset, so that the caller can send the request again.
+    /// Corrects the offset if the remote refused a request because of its time; returns true if the
+    /// caller should send the request again.
     ///
     /// - Parameter now: The local time of the response, in milliseconds since 1970.
-    package mutating func isCorrected(by response: RemoteResponse, at now: UInt64) -> Bool {
+    package mutating func correct(by response: RemoteResponse, at now: UInt64) -> Bool {
         guard signsTime else { return false }
         guard response.status == 401 else {
             isCorrected = false

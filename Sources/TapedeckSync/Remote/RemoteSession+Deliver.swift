@@ -256,7 +256,7 @@ extension RemoteSession {
         if delivery.safety == .natural {
             // The request is idempotent, so no claim is needed. A request that the remote accepts
             // without effect is not repeated until the next sync.
-            guard !delivered.contains(name) else {
+            guard delivered[intent.event.id]?.contains(delivery.target) != true else {
                 block(intent)
                 return nil
             }
@@ -397,7 +397,7 @@ extension RemoteSession {
     ) throws {
         var events = confirmation.sightings
         if delivery.safety == .natural {
-            delivered.insert(RemoteSession.name(of: delivery, intent))
+            delivered[intent.event.id, default: []].insert(delivery.target)
         }
         // For idempotent parts and derived intents, the observations are sufficient.
         if delivery.safety != .natural || delivery.target.isEmpty && !intent.isDerived {
@@ -491,7 +491,6 @@ extension RemoteSession {
     private func register(of intent: Intent, _ delivery: Delivery?) -> String {
         let type = intent.event.type
         guard !intent.isDerived, outboxes.contains(where: { $0.replaces(type) }) else { return "" }
-        let front = "\(intent.event.id) "
-        return delivery != nil || delivered.contains { $0.hasPrefix(front) } ? type.name : ""
+        return delivery != nil || delivered[intent.event.id] != nil ? type.name : ""
     }
 }

@@ -136,8 +136,8 @@ package struct RemoteSession {
     private var patience = RemoteSession.patienceMax
     /// Whether a feed could not be read to its end.
     var hasGivenUp = false
-    /// The idempotent deliveries that succeeded, by intent and target.
-    var delivered: Set<String> = []
+    /// The targets of the idempotent deliveries that succeeded, by intent.
+    var delivered: [EventID: Set<String>] = [:]
 
     /// The deliveries that, according to probes, had no effect on the remote; see `step`.
     var probedMissing: Set<String> = []
@@ -224,7 +224,7 @@ package struct RemoteSession {
             return try fail(redirect.failure, pending)
         }
         redirects = 0
-        if remoteClock.isCorrected(by: response, at: row.contactedAt) {
+        if remoteClock.correct(by: response, at: row.contactedAt) {
             return try sendAgain(pending)
         }
         do {

@@ -7,9 +7,7 @@ internal import TapedeckProjections
 /// with a creation time decides the time of the share, so the order of arrival does not matter.
 struct ObservedBroadcast: Equatable {
     var run = ObservedRun()
-    /// The order of the newest observation.
-    private var newest: FoldOrder
-    private var isRemoved: Bool
+    private var presence: Presence
     private var share: Share?
 
     /// The time of a share in Unix milliseconds, and the order of the observation that reports it.
@@ -20,18 +18,17 @@ struct ObservedBroadcast: Equatable {
 
     /// Creates a broadcast that has been seen once.
     init(_ wire: BroadcastWire, order: FoldOrder) {
-        newest = order
-        isRemoved = wire.isRemoved
+        presence = Presence(order: order, isRemoved: wire.isRemoved)
         share = wire.createdAt.map { Share(order: order, time: $0) }
     }
 
     /// The time of the share in Unix milliseconds; nil if the remote does not have the broadcast,
     /// or if the time is unknown.
-    var sharedAt: Int64? { isRemoved ? nil : share?.time }
+    var sharedAt: Int64? { presence.isRemoved ? nil : share?.time }
 
     /// Adds an observation to everything except the run.
     mutating func add(_ wire: BroadcastWire, order: FoldOrder) {
-        if newest < order { (newest, isRemoved) = (order, wire.isRemoved) }
+        presence.add(isRemoved: wire.isRemoved, at: order)
         if let time = wire.createdAt, share.map({ $0.order < order }) ?? true {
             share = Share(order: order, time: time)
         }
@@ -45,8 +42,7 @@ struct ObservedBroadcast: Equatable {
 
     private init(reading reader: inout StateReader) throws(ModelError) {
         run = try ObservedRun(reading: &reader)
-        newest = try reader.foldOrder()
-        isRemoved = try reader.bool()
+        presence = try Presence(reading: &reader)
         share = try reader.optional { (reader) throws(ModelError) in
             Share(order: try reader.foldOrder(), time: try reader.int64())
         }
@@ -55,8 +51,7 @@ struct ObservedBroadcast: Equatable {
     var encoded: [UInt8] {
         var writer = StateWriter()
         run.encode(into: &writer)
-        writer.add(newest)
-        writer.add(isRemoved)
+        presence.encode(into: &writer)
         writer.add(share) { writer, share in
             writer.add(share.order)
             writer.add(share.time)

@@ -16,7 +16,7 @@ public import TapedeckProjections
 /// begins at 0 unless a remote has reported them as unplayable.
 ///
 /// Items: for each broadcast (`b` broadcast) and each entry of a remote's list (`l` list entry), a
-/// `Listing`. A video is listed while a remote has at least one broadcast or list entry of it.
+/// `Presence`. A video is listed while a remote has at least one broadcast or list entry of it.
 public struct Playability: Projection {
     /// Creates the projection.
     public init() {}
@@ -181,30 +181,6 @@ public struct Playability: Projection {
         }
     }
 
-    /// Whether a remote has a broadcast or a list entry, according to the newest observation.
-    private struct Listing {
-        var order: FoldOrder
-        var isRemoved: Bool
-
-        init(order: FoldOrder, isRemoved: Bool) {
-            self.order = order
-            self.isRemoved = isRemoved
-        }
-
-        init(decoding bytes: [UInt8]) throws(ModelError) {
-            self = try StateReader.read(bytes) { (reader) throws(ModelError) in
-                Listing(order: try reader.foldOrder(), isRemoved: try reader.bool())
-            }
-        }
-
-        var encoded: [UInt8] {
-            var writer = StateWriter()
-            writer.add(order)
-            writer.add(isRemoved)
-            return writer.bytes
-        }
-    }
-
     /// Folds a check, or an observation of a frame, a broadcast or a list entry.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
@@ -259,13 +235,15 @@ public struct Playability: Projection {
     ) throws(ModelError) {
         if let time { key.state.listedAt = max(time, key.state.listedAt ?? time) }
         let known = try key.item(name).map { (bytes) throws(ModelError) in
-            try Listing(decoding: bytes)
+            try Presence(decoding: bytes)
         }
-        if let known, known.order >= event.order { return }
-        key.setItem(name, Listing(order: event.order, isRemoved: isRemoved).encoded)
         let wasListed = known.map { !$0.isRemoved } ?? false
-        if wasListed, isRemoved { key.state.listings -= 1 }
-        if !wasListed, !isRemoved { key.state.listings += 1 }
+        var presence = known ?? Presence(order: event.order, isRemoved: isRemoved)
+        presence.add(isRemoved: isRemoved, at: event.order)
+        guard presence != known else { return }
+        key.setItem(name, presence.encoded)
+        if wasListed, presence.isRemoved { key.state.listings -= 1 }
+        if !wasListed, !presence.isRemoved { key.state.listings += 1 }
     }
 
     private func foldCheck(_ event: borrowing FoldEvent, _ state: inout State) throws {
