@@ -98,7 +98,8 @@ public actor PlaybackRecorder {
             let report = try PlaybackProgressed(
                 payload: event.payload, version: event.schemaVersion)
             let at = event.atMilliseconds ?? store.log.now()
-            // The process may have ended after the run was recorded and before the file was cleared.
+            // Do not record the run twice: the process may have ended after the run was recorded
+            // and before the file was cleared.
             guard try !isRecorded(report, since: at) else { return [event] }
             return try [event] + watched(.init(report, atMilliseconds: at))
         }

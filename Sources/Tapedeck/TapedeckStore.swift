@@ -230,7 +230,7 @@ public final class TapedeckStore: Sendable {
         projections.live(search, interval: interval, remotes: RemoteWaits(log))
     }
 
-    /// Returns the changed rows of one table, commit by commit, whichever process commits them.
+    /// Returns a stream of the changes to one table, including those committed by other processes.
     public func observe(_ projection: some Projection, table: Int = 0) -> AsyncStream<RowChanges> {
         projections.observe(projection, table: table)
     }

@@ -13,8 +13,8 @@ extension StoreRemotes {
     ///   on all devices and in other programs. If that fails, the login stays.
     /// - Returns: The number of undelivered intents.
     ///
-    /// Throws `SyncError` with `.notFound` if there is no such remote. If `everywhere` is true, it
-    /// also throws `.usage` (the system cannot end sessions, or the device is not logged in),
+    /// Throws `SyncError` with `.notFound` if the remote does not exist. If `everywhere` is true,
+    /// it also throws `.usage` (the system cannot end sessions, or the device is not logged in),
     /// `.offline`, or another code for a failure of the remote.
     @discardableResult
     public func logOut(_ name: String, everywhere: Bool = false) async throws -> Int {

@@ -161,7 +161,8 @@ package final class Environment: Sendable {
             mdb_txn_abort(begun)
             throw error
         }
-        // LMDB closes tables that were opened in an aborted transaction.
+        // Commit even if nothing was created, because LMDB closes tables that were opened in an
+        // aborted transaction.
         let ended = mdb_txn_commit(begun)
         guard ended == MDB_SUCCESS else { throw LMDBError(ended, path: path) }
         return table
@@ -169,8 +170,8 @@ package final class Environment: Sendable {
 
     /// Runs `body` in a read transaction, which sees the state as of one commit.
     ///
-    /// Do not nest calls. Growing the map waits for all readers to finish, and a nested reader
-    /// would wait for the map to grow.
+    /// Do not nest calls, which can deadlock: growing the map waits for all readers to finish, and
+    /// a nested reader would wait for the map to grow.
     @available(*, noasync)
     package func read<R: ~Copyable>(_ body: (borrowing ReadTransaction) throws -> R) throws -> R {
         var hasCleared = false
@@ -187,7 +188,7 @@ package final class Environment: Sendable {
                 continue
             }
             if code == MDB_READERS_FULL, !hasCleared {
-                // Dead processes may still occupy reader slots.
+                // Dead processes may still occupy reader slots; clear these slots and try again.
                 hasCleared = true
                 checkReaders()
                 continue

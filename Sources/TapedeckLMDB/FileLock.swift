@@ -163,7 +163,8 @@ package final class FileLock: Sendable {
         let count = read(file, &bytes, bytes.count)
         guard count > 0 else { return nil }
         let note = String(decoding: bytes.prefix(count), as: UTF8.self)
-        // A process that was killed may have left its note in the file.
+        // Ignore the note of a dead process, which may have been killed before it could remove the
+        // note.
         guard let process = note.split(separator: " ").dropFirst().first.flatMap({ pid_t($0) }),
             kill(process, 0) == 0 || errno != ESRCH
         else { return nil }

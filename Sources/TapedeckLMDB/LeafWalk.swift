@@ -56,7 +56,7 @@ package struct LeafMap {
     /// A place stays valid in later transactions until its page is written or freed.
     @inline(__always)
     package func entry(at place: Int) -> (key: UInt64, value: UnsafeRawBufferPointer)? {
-        // Page sizes are powers of two.
+        // Page sizes are powers of two, so a mask gives the offset in the page.
         let inPage = place & (pageSize - 1)
         guard place > 0, place < Int(pageCount) * pageSize, inPage + 16 <= pageSize else {
             return nil

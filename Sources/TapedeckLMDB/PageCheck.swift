@@ -10,7 +10,7 @@
 /// 2. Every page contains its own number, has the expected kind, and has no entries that extend
 ///    beyond it.
 /// 3. Keys ascend within each page and stay within the bounds set by the pages above.
-/// 4. Tables have as many pages and entries as their roots state.
+/// 4. The numbers of pages and entries in each table match the numbers in the table's root.
 /// 5. The two meta pages belong to consecutive commits.
 ///
 /// If other processes write to the file, the result is reliable only while a read transaction of
@@ -123,7 +123,7 @@ package enum PageCheck {
         _ path: String, _ extent: Extent
     ) throws(LMDBError) -> (Report, commits: [UInt64?]) {
         // Read the meta pages first, then the file's length. A commit between the two reads can
-        // make the file longer than the meta pages state, but never shorter.
+        // make the file longer than the meta pages say, but never shorter.
         let metas = try PageFile(path).metas()
         let file = try PageFile(path)
         var report = Report()

@@ -70,6 +70,6 @@ public enum Durability: Sendable {
     /// The events are written with the next commit or within 100 ms. Use this only for events that
     /// may be lost, such as playback ticks, because they are lost if the process dies before the
     /// commit. Readers in this process see the events, because a read first commits pending ones.
-    /// `EventLog.head` includes them, and other processes see them, once they are on disk.
+    /// Once they are on disk, `EventLog.head` includes them and other processes see them.
     case buffered
 }

@@ -45,8 +45,8 @@ extension EventLog {
             return (CompactionReport(), false)
         }
         defer { lock.release() }
-        // Terms that have not been written to the index tables exist only in memory, in this and
-        // other processes.
+        // Index all events first: terms that are not in the index tables exist only in the memory
+        // of this and other processes, where compaction cannot remove them.
         try mergeIndexLocked(keeping: 0, eventsPerRun: EventLog.eventsPerLargeRunMax)
         try refreshState()
         let state = state.withLock { $0 }
@@ -60,7 +60,7 @@ extension EventLog {
             guard state.hasOneHistory(of: ordinal) else { continue }
             var walk = BlockWalk(
                 ordinal: ordinal, origin: row.id, blockCount: blockCount,
-                // Readers at these positions compare the checksums of the records there.
+                // These events must stay, because readers at these positions compare the checksums.
                 kept: [through.rawValue, delivered],
                 examined: try read { try CompactionRow.examined(of: ordinal, $0, self.tables) })
             let from = walk.examined
@@ -320,8 +320,8 @@ extension EventLog {
                 decoding: try transaction.meta(self.tables, MetaKey.runs))
             // If a fork was healed in the meantime, everything after the fork may have changed.
             guard writer.state.hasOneHistory(of: walk.ordinal) else { return ([], writer.state) }
-            // Replace all runs or none, because an event may be superseded by another event that is
-            // removed along with it.
+            // Replace all runs or none: if only some were replaced, an event could remain although
+            // the event that supersedes it is gone.
             var terms: [Set<UInt64>] = []
             for run in block.runs {
                 guard

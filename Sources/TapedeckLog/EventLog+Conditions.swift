@@ -62,9 +62,9 @@ extension EventLog {
     /// Returns whether an observation adds nothing, because a later observation, or the observation
     /// right before it, has the same content.
     ///
-    /// Folds merge observations field by field. An observation that repeats the content of an
-    /// earlier one is therefore new if an observation with different content is between them, even
-    /// if a still later observation overrides both.
+    /// Folds merge observations field by field. An observation that repeats earlier content is
+    /// therefore new if different content was observed in between, even if a later observation
+    /// overrides both.
     package static func isKnown(_ fact: ObservedFact, among sightings: [ObservedFact]) -> Bool {
         if sightings.contains(where: { $0.content == fact.content && fact.order <= $0.order }) {
             return true

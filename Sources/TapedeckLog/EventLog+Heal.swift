@@ -80,7 +80,7 @@ extension EventLog {
         let cursor = try transaction.cursor(tables.events)
         if let first = losers.first {
             let heir = try writer.ordinal(of: EventLog.heir(of: first), transaction)
-            // Skips the events that another store has already reissued under the same ids.
+            // Skip the events that another store has already reissued under the same ids.
             let known = Int(clamping: writer.state.origins[Int(heir)].lastSequence)
             for (index, loser) in losers.enumerated().dropFirst(known) {
                 try writer.add(

@@ -28,8 +28,8 @@ extension EventLog {
     static let eventsPerImportGroupMax = 16_384
     static let bytesPerImportGroupMax = 16 << 20
 
-    /// The minimum number of imported events after which the import updates the index; smaller
-    /// imports leave this to the next background run.
+    /// An import that records at least this many events updates the index itself; a smaller import
+    /// leaves this to the next background run.
     static let importIndexMin: UInt64 = 16_384
 
     /// The maximum number of events per index run created by an import, which limits the memory
@@ -101,8 +101,8 @@ extension EventLog {
     /// tables.
     func state(in transaction: borrowing WriteTransaction) throws -> LogState {
         let held = state.withLock { $0 }
-        // Another process may have added an origin, or the type for compaction, without changing
-        // the head.
+        // An unchanged head is not sufficient, because another process may have added an origin, or
+        // the type for compaction, without changing the head.
         if try lastPosition(transaction) == held.head,
             try held.transaction + 1 == transaction.number
                 || transaction.meta(tables, MetaKey.origin(UInt32(held.origins.count))) == nil

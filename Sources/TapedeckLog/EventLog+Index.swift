@@ -44,8 +44,8 @@ extension EventLog {
         else { return }
         maintenance.async {
             defer { self.queue.endIndexing() }
-            // A failure only costs time: the tail stays unindexed, and the next append tries again.
-            // Appends report a full disk directly.
+            // Ignore a failure, which only costs time: the tail stays unindexed, and the next
+            // append tries again. If the disk is full, appends report it.
             try? self.mergeIndex(keeping: self.options.unindexedEventsMax / 2, waits: false)
         }
     }
@@ -243,8 +243,8 @@ extension EventLog {
             var entry = try cursor.first()
             while let found = entry {
                 let read = IndexEntry.read(found.key)
-                // An unreadable entry may belong to a run in the catalogue, unless the catalogue is
-                // empty during a rebuild.
+                // An unreadable entry may belong to a run in the catalogue, so it is an error
+                // unless the catalogue is empty, as during a rebuild.
                 if read == nil, !named.isEmpty { throw IndexEntry.damaged }
                 if let read, named.contains(read.run) {
                     guard read.run < .max else { break }

@@ -228,7 +228,7 @@ extension EventLog {
 
     /// Returns `position`, or the position of the range stub that covers `position`.
     ///
-    /// A reader that has reached `position` has read up to the end of the record there.
+    /// A reader that has reached `position` has read the entire record that contains `position`.
     package func endOfRecord(
         at position: UInt64, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> UInt64 {

@@ -3,12 +3,12 @@ internal import TapedeckLMDB
 
 /// # Reissued events
 ///
-/// If a history loses its ids, each of its events is written again under another id
-/// (`EventLog+Heal`). The new event is called a *reissue*. The original history can come back if a
-/// device that does not know of the loss pushes it to a server that was wiped. Two histories that
-/// fork at different events can also both contain reissues of the same event. Only one of several
-/// events with the same content is used: the original event if it is recorded, otherwise the
-/// reissue with the lowest id. The other reissues are refused. The choice depends only on the
+/// If events lose their ids because a history forked (`EventLog+Heal`), each of them is written
+/// again under another id. The new event is called a *reissue*. The original history can come back
+/// if a device that does not know of the loss pushes it to a server that was wiped. Two histories
+/// that fork at different events can also both contain reissues of the same event. Only one of
+/// several events with the same content is used: the original event if it is recorded, otherwise
+/// the reissue with the lowest id. The other reissues are refused. The choice depends only on the
 /// events, so all devices with the same events agree.
 extension EventLog {
     /// Finishes a write by writing the rows of the origins and the status of affected reissues.

@@ -96,7 +96,7 @@ struct Verification {
     var indexed: UInt64 = 0
     var typeTerms: [Term] = []
     var buckets = TermBuckets()
-    /// The sums of the terms of events after the indexed position.
+    /// For each term, the number and the sum of its events after the indexed position.
     var tailTerms: [UInt64: TermSum] = [:]
     var terms: [UInt64] = []
     /// The number of rows for closed segments at the commit of `state`.

@@ -320,7 +320,8 @@ final class OpenStores: Sendable {
 
         /// Lets other callers open the store.
         ///
-        /// Later calls have no effect, because a log opened in the meantime may have the same name.
+        /// Later calls have no effect, so they cannot remove the name of a log that was opened in
+        /// the meantime.
         func leave() {
             guard isIn.exchange(false, ordering: .acquiringAndReleasing) else { return }
             OpenStores.shared.names.withLock { _ = $0.remove(name) }
@@ -433,8 +434,8 @@ struct StoreIdentity {
         return identity.origin
     }
 
-    /// Makes the next opening assign a new origin, regardless of the location, and returns the
-    /// store's id and format.
+    /// Makes the store get a new origin when it is next opened, at whatever location, and returns
+    /// the store's id and format.
     ///
     /// The new origin is necessary because a copy of a log may happen to get the same file number
     /// as the original.

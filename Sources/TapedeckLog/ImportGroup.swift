@@ -114,9 +114,9 @@ struct ImportGroup {
                     throw block.damaged("the hash chain does not match at event \(id)")
                 }
                 let standing = Standing(of: event.stamp, said)
-                // A stamp that the caller specified does not depend on any clock. The effective
-                // stamp of an event with a receipt is never later than the server's clock, which
-                // all devices follow.
+                // A stamp that the caller specified does not come from a clock, so it does not
+                // advance the clock. Any other event with a receipt does, because its effective
+                // stamp is never later than the server's clock, which all devices follow.
                 if case .event(let event) = event, !event.isStampGiven,
                     standing.effectiveStamp <= clockEnd || !said.isEmpty
                 {

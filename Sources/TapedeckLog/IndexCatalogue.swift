@@ -81,8 +81,8 @@ struct IndexCatalogue {
 
 /// The keys and values of the `index` table.
 ///
-/// A key has the run (4 bytes), the term (8) and the first position (8), big-endian. A value
-/// contains the remaining positions of the entry, each as a varint of the distance from the
+/// A key consists of the run (4 bytes), the term (8) and the first position (8), all big-endian. A
+/// value contains the remaining positions of the entry, each as a varint of the distance from the
 /// previous one, followed by the checksum (`SealedValue`).
 enum IndexEntry {
     static let keyCount = 20

@@ -16,8 +16,7 @@ public struct LogProgress: Hashable, Sendable {
 
     /// The current phase.
     public let phase: Phase
-    /// The completed amount, in bytes of the file while an import is checked, and otherwise in
-    /// events.
+    /// The completed amount: bytes of the file while an import is checked, otherwise events.
     public let done: UInt64
     /// The total amount, in the same unit.
     public let total: UInt64

@@ -145,7 +145,8 @@ final class NewStore {
             guard errno == ENOENT else { throw LogError.system(errno, place.log) }
             return nil
         }
-        // A link may point to a file system that is not mounted now.
+        // A link without a target is an error, because the target may be on a file system that is
+        // not mounted now.
         guard stat(place.log, &facts) == 0 else { throw LogError.system(errno, place.log) }
         let sole = try SoleUse(of: place, under: lock)
         defer { withExtendedLifetime(sole) {} }

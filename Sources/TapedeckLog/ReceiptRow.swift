@@ -2,9 +2,9 @@ internal import TapedeckModel
 
 /// The keys and values of the `receipts` table.
 ///
-/// A key has the origin's number (4 bytes), the sequence number (8) and the lineage (16),
-/// big-endian. A value has the server position (8), receivedAt (8), the outcome (1), the code of a
-/// refusal, and the checksum (`SealedValue`).
+/// A key consists of the origin's number (4 bytes), the sequence number (8) and the lineage (16),
+/// all big-endian. A value consists of the server position (8), receivedAt (8), the outcome (1),
+/// the code of a refusal, and the checksum (`SealedValue`).
 enum ReceiptRow {
     static let keyCount = 28
 
@@ -107,7 +107,8 @@ enum OverrideRow {
 
 /// The values of the `changes` table, with the number of the change as the key.
 ///
-/// A value has the position whose override changed (8 bytes, little-endian) and the checksum.
+/// A value consists of the position whose override changed (8 bytes, little-endian) and the
+/// checksum.
 enum ChangeRow {
     static func value(_ row: StampOverride) -> [UInt8] {
         var value: [UInt8] = []

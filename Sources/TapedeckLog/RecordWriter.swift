@@ -181,7 +181,8 @@ struct RecordWriter: ~Copyable {
 
     /// Writes the rows of the changed origins, and returns the state after this transaction.
     consuming func finish(_ transaction: borrowing WriteTransaction) throws -> LogState {
-        // LMDB does not count a transaction in which nothing was written.
+        // Keep the transaction number, because LMDB does not count a transaction in which nothing
+        // was written.
         guard let lastTouched else { return state }
         for origin in touched where origin != lastTouched { try write(origin, transaction) }
         try write(lastTouched, transaction)

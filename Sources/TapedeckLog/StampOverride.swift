@@ -8,8 +8,8 @@ package struct StampOverride: Hashable, Sendable {
     package var effectiveStamp: Stamp
     /// Whether the event is refused, so that projections ignore it.
     package var isRefused: Bool
-    /// The number of the last change to this row; every change to any row gets a higher number, so
-    /// that readers can ask for new changes.
+    /// The number of the last change to this row; changes to all rows are numbered consecutively,
+    /// so that readers can ask for new changes.
     package var change: UInt64
 
     package init(position: UInt64, effectiveStamp: Stamp, isRefused: Bool, change: UInt64) {

@@ -15,10 +15,10 @@ struct SubscriptionMark: Hashable {
 /// The acknowledged position of a subscription, with marks at earlier positions.
 ///
 /// A log that was restored to an earlier state has different events after some unknown position.
-/// Earlier marks are therefore kept, at distances that grow with their age. A mark is dropped once
-/// its two neighbours are close together, which means that the older neighbour is at most
-/// `ratioMax` times as far from the newest mark as the newer neighbour is. Delivery restarts at the
-/// newest mark that is still valid, which is thus at most `ratioMax` times as far back as
+/// Some earlier marks are therefore kept; the older the marks, the farther apart they are. A mark
+/// is dropped once its two neighbours are close together: the distance of the older neighbour from
+/// the newest mark is at most `ratioMax` times that of the newer neighbour. Delivery restarts at
+/// the newest mark that is still valid, so it goes back at most `ratioMax` times as far as
 /// necessary.
 struct SubscriptionMarks: Hashable {
     /// The maximum number of marks, which is enough for 2^46 events.

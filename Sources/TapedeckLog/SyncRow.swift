@@ -20,7 +20,7 @@ package struct SyncRow: Hashable, Sendable {
 }
 
 extension EventLog {
-    /// Returns the value of a row; nil if there is no such row.
+    /// Returns the value of a row; nil if the row does not exist.
     @available(*, noasync)
     package func syncRow(_ name: String) throws(LogError) -> [UInt8]? {
         try read { transaction in

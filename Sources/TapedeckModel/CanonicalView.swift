@@ -29,7 +29,7 @@ package struct CanonicalView {
 
     package static let version: UInt8 = 1
     package static let idCount = 24
-    /// The total size of the version, the id, the stamp and the `isStampGiven` flag, in bytes.
+    /// The total size, in bytes, of the version, the id, the stamp and the `isStampGiven` flag.
     private static let fixedCount = 34
 
     /// Returns the id of the event, or of the last event that a range stub replaces; nil if the

@@ -167,7 +167,7 @@ public struct EventEnvelope: Hashable, Sendable {
     public func decode<E: Event>(_: E.Type) throws -> E {
         guard type == E.eventType else {
             throw ModelError(
-                .invalidType, "event \(id) is a \(type), not a \(E.eventType)")
+                .invalidType, "event \(id) has the type \(type), not \(E.eventType)")
         }
         return try E(payload: payload, version: schemaVersion)
     }

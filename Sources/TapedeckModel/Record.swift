@@ -2,8 +2,8 @@ internal import CISAL
 
 /// The layout of an event in the log, specified in `schema/storage/v1.md`.
 ///
-/// A record has a fixed little-endian header of 44 bytes, then the tags, the optional blocks in the
-/// order of their flags, and the payload. Origin and type are numbers assigned by the store.
+/// A record consists of a fixed little-endian header of 44 bytes, the tags, the optional blocks in
+/// the order of their flags, and the payload. Origin and type are numbers assigned by the store.
 /// Everything else is written in full, so a record can be checked without any other table.
 @_spi(Core) public enum RecordLayout {
     /// The version of the layout.

@@ -3,9 +3,8 @@ internal import TapedeckModel
 extension EventReference {
     /// Returns whether an event precedes another event of the same key.
     ///
-    /// If several origins observe the same fact, their observations have the same `order`. Among
-    /// these observations, the one with the lowest stamp and id comes first, whatever the order of
-    /// arrival.
+    /// If several origins observe the same fact, their observations have the same `order`. These
+    /// observations are ordered by stamp, then by id, whatever the order of arrival.
     @inline(__always)
     static func precedes(_ left: EventReference, _ right: EventReference) -> Bool {
         if left.order != right.order { return left.order < right.order }

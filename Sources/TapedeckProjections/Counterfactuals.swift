@@ -81,7 +81,7 @@ struct Counterfactuals {
                 into: &output)
         }
         guard output.poison == nil else {
-            // Fold again from the start, including the items.
+            // The fold rejected an event, so fold again from the start, including the items.
             return folder.fold(key, self.driver, events[..<examined.lowerBound] + rest)
         }
         folded.take(output)

@@ -25,7 +25,7 @@ final class FoldBatch: @unchecked Sendable {
     /// The events in log order.
     private var events: [EventReference] = []
     private var entries: [Entry] = []
-    /// The index in `entries` at which each key hash starts, followed by the end index of
+    /// The index in `entries` of the first entry of each key hash, followed by the end index of
     /// `entries`.
     private var starts: [Int] = []
     private let copies = RecordCopies()

@@ -224,7 +224,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
             changes.append(.removed(at: entries.count))
             hasMore = true
         }
-        // Touched entries have already been rebuilt.
+        // Skip touched entries, which have already been rebuilt.
         for entry in stale where bySubject[entry.subject] === entry && touched[entry.place] == nil {
             guard let index = index(of: entry.place),
                 let row = try row(at: entry.place, views)

@@ -250,7 +250,7 @@ public struct RowSink: ~Copyable {
     /// Removes each row that is followed by a row with the same table and key, as if the rows were
     /// written one after another.
     package mutating func keepLast() {
-        // Rows of an index are usually in ascending order already.
+        // Index rows are usually in ascending order already, without duplicates.
         if isAscending { return }
         if entries.count <= RowSink.comparedMax {
             for index in entries.indices.dropLast().reversed()

@@ -8,7 +8,8 @@ extension ProjectionRunner {
     /// replaced by one `.reset`.
     static let bufferedChangesMax = 256
 
-    /// Returns the changes to one row table as any process commits them.
+    /// Returns a stream of the changes to one row table, including those committed by other
+    /// processes.
     ///
     /// The stream begins with `.reset`: read the table, then apply the changes that follow. The
     /// observer need not read the table again unless it falls behind and receives another `.reset`.

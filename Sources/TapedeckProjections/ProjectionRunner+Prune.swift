@@ -45,10 +45,10 @@ extension ProjectionRunner {
             defer { withExtendedLifetime(lock) {} }
             let unused = try servingFiles().filter { !$0.status.isOwn && !$0.status.isOpen }
             guard !unused.isEmpty else { return [] }
-            // Remove the catalogue entries first, because every file in the catalogue must exist.
-            // If a process opens a file after the removal of its entry and before the removal of
-            // the file itself, the process keeps the file open, finds that the file is no longer
-            // listed, and rebuilds its projections.
+            // Remove the catalogue entries first, because every file in the catalogue must exist. A
+            // process may open a file between the removal of its entry and the removal of the file
+            // itself. Such a process keeps the file open, finds that the file is no longer listed,
+            // and rebuilds its projections.
             try log.removeViews(ofFiles: Set(unused.map(\.number)))
             for file in unused { ProjectionRunner.unlinkViews(log.directory.views(file.number)) }
             return unused.map(\.status)

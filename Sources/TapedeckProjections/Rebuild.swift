@@ -266,8 +266,8 @@ extension Duration {
 /// The place of a record, either as an offset in the memory map or as its position in the log.
 ///
 /// An offset avoids the lookup, which would be most of the work. Offsets stay valid during a
-/// rebuild: records are neither changed nor removed, because compaction waits for the rebuild, so
-/// LMDB rewrites only the last page.
+/// rebuild: compaction waits for the rebuild, so records are neither changed nor removed, and LMDB
+/// rewrites only the last page.
 struct EventPlace: Hashable {
     let rawValue: UInt64
 

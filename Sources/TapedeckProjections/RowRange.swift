@@ -11,7 +11,8 @@ public struct RowRange: Sendable {
     /// The key at which to stop, exclusive; nil to continue to the end.
     public let upper: RowKey?
     private let kind: Kind
-    /// Returns whether an item is in the range, given its value; nil if all items are.
+    /// Decides by an item's value whether the item is in the range; nil if the range includes every
+    /// item.
     private var isIncluded: (@Sendable ([UInt8]) throws -> Bool)?
 
     private enum Kind {
@@ -138,7 +139,7 @@ public struct RowRange: Sendable {
         }
     }
 
-    /// Returns whether the range includes an item with a value.
+    /// Returns whether the range includes an item that has the given value.
     func includes(_ value: [UInt8]) throws -> Bool { try isIncluded?(value) ?? true }
 
     /// Returns the included items after a key, read page by page.

@@ -52,7 +52,7 @@ final class TableChanges: @unchecked Sendable {
     }
 }
 
-/// The changes of a batch to the tables of one projection.
+/// The changes that a batch makes to the tables of one projection.
 final class ProjectionChanges: Sendable {
     let states = TableChanges()
     let items = TableChanges()

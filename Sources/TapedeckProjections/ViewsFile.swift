@@ -176,7 +176,8 @@ package struct ProjectionCheckpoint: Hashable, Sendable {
     package var position: UInt64
     /// The number of the last included change to effective stamps; see `EventLog.overrides`.
     package var overrides: UInt64
-    /// The checksum of the event at the position, which differs in another log of the same length.
+    /// The checksum of the event at the position; another log of the same length has a different
+    /// checksum there.
     package var checksum: UInt32
 
     package init(position: UInt64, overrides: UInt64, checksum: UInt32) {

@@ -63,8 +63,8 @@ public struct ServerError: CodedError {
                 cause: error)
         case .incompatible:
             self.init(
-                .damaged, "\(error.path) is not a file of this LMDB version: \(error.detail)",
-                hint: "the file was written by another version, or does not belong to a server",
+                .damaged, "\(error.path) does not match this version of LMDB: \(error.detail)",
+                hint: "it was written by another version of LMDB, or does not belong to a server",
                 cause: error)
         case .busy:
             self.init(

@@ -17,16 +17,16 @@ package enum ServerLimits {
     package static let connectionsMax = 65_536
     /// The maximum number of live connections per space.
     package static let liveConnectionsPerSpaceMax = 16_384
-    /// The time after which an idle connection is closed, in seconds.
+    /// The time, in seconds, after which an idle connection is closed.
     package static let idleSecondsMax = 120
-    /// The time within which a request's body must arrive, in seconds.
+    /// The time, in seconds, within which a request's body must arrive.
     package static let bodySecondsMax = 300
     /// The interval of keep-alive messages on a live connection, in seconds.
     package static let keepAliveSeconds = 15
-    /// The time that clients are asked to wait while the server is busy or shutting down, in
-    /// seconds.
+    /// The time, in seconds, that clients are asked to wait while the server is busy or shutting
+    /// down.
     package static let retryAfterSeconds = 1
-    /// The time that pending requests may take during a shutdown, in seconds.
+    /// The time, in seconds, that pending requests may take during a shutdown.
     package static let shutdownSecondsMax = 30
     /// The maximum total size of the pushes in one commit, in bytes; a single larger push is
     /// committed alone.

@@ -73,7 +73,7 @@ struct HTTPAddress: Hashable, Sendable {
     }
 
     /// Returns the text after the colon that follows the host, even if it is not a valid port; nil
-    /// if there is no such colon.
+    /// if no colon follows the host.
     private static func port(of address: String) -> Substring? {
         guard let start = address.range(of: "://")?.upperBound else { return nil }
         let authority = address[start...].prefix { $0 != "/" }

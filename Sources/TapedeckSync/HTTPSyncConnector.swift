@@ -12,8 +12,8 @@ package struct HTTPSyncConnector: SyncConnector {
     private static let requestTimeout = TimeAmount.seconds(60)
     /// The time to wait for the response to a handshake, which servers send at once.
     private static let handshakeTimeout = TimeAmount.seconds(20)
-    /// The silence after which a live connection is considered dead; servers send a comment every
-    /// 15 s.
+    /// The time without data after which a live connection is considered dead; servers send a
+    /// comment every 15 s.
     private static let silenceMax = TimeAmount.seconds(40)
     private static let errorBytesMax = 64 << 10
     /// The maximum size of a response: the largest page plus its framing.
@@ -115,8 +115,8 @@ package struct HTTPSyncConnector: SyncConnector {
                 try SyncCompression.decompress($0, countMax: answerBytesMax)
             }
         } catch {
-            // The response was altered in transit, even if it only declares an oversized body,
-            // because servers never send oversized bodies.
+            // Servers never send an invalid or oversized body, so the response was altered in
+            // transit.
             throw ModelError(.altered, "a response cannot be decompressed")
         }
     }
@@ -230,7 +230,7 @@ extension SyncFailure {
         case let error as ModelError where error.code == .altered:
             self.init(
                 .altered, "a response from \(base) was changed in transit",
-                hint: "the request is repeated; check for faulty proxies")
+                hint: "the request will be repeated; check for faulty proxies")
         case let error as ModelError:
             self.init(
                 error.code, "\(base): \(error.message)",

@@ -9,7 +9,7 @@ public import TapedeckModel
 extension NetworkState {
     private static let rowName = "network"
 
-    /// The interval at which a sync that waits for the network checks its state, in milliseconds.
+    /// The interval, in milliseconds, at which a sync that waits for the network checks its state.
     static let pause: UInt64 = 2_000
 
     /// Returns the network state that was last set; `online` by default.

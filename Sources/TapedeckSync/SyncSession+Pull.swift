@@ -96,7 +96,7 @@ extension SyncSession {
         default: break
         }
         var rows = [next.row]
-        // Another server may lack the events and receipts on this page.
+        // Another server may lack the events and receipts on this page, so start the next round.
         if page.foreign.eventCount + page.foreign.otherReceipts.count > 0, try hasOtherServer() {
             rows.append(ReceiptRounds.row(try ReceiptRounds.current(log) + 1))
         }

@@ -93,7 +93,7 @@ package struct SyncSession {
     // MARK: - Actions
 
     private mutating func handle(_ first: SyncState.Input) throws(LogError) -> Step {
-        // The log may have changed since the page was read ahead.
+        // Discard the page that was read ahead, because the log may have changed since.
         pageAhead = nil
         var input = first
         while true {
@@ -223,7 +223,7 @@ extension SyncSession {
         var known: [OriginID: UInt64] = [:]
         forked = []
         for state in answer.origins {
-            // A server lists only origins that have events.
+            // Skip invalid entries; a server lists only origins that have events.
             guard let origin = OriginID(state.origin), state.lastSequence > 0 else { continue }
             known[origin] = state.lastSequence
             guard let chain = HashChain([UInt8](state.chain)) else { continue }
@@ -243,7 +243,7 @@ extension SyncSession {
                 upstream.lastReceipt = try lastReceipt(of: lineage)
             }
             // The digest verifies the entries that were read, but not the events that were only
-            // pushed.
+            // pushed, so the server must confirm the last receipt too.
             if let last = upstream.lastReceipt,
                 last.serverPosition > upstream.cursor?.position ?? 0
             {
@@ -286,7 +286,7 @@ extension SyncSession {
 extension SyncFailure {
     static let altered = SyncFailure(
         .altered, "a page of the server's log was changed in transit",
-        hint: "the page is requested again; check for faulty proxies")
+        hint: "the page will be requested again; check for faulty proxies")
 
     static func malformed(_ what: String) -> SyncFailure {
         SyncFailure(
@@ -326,8 +326,8 @@ extension SyncSession {
                 break
             }
             let from = state.acknowledged[row.origin] ?? 0
-            // The chain is unknown inside a compacted range. The next known chain will show any
-            // difference between the histories.
+            // Omit the chain inside a compacted range, where it is unknown. The next known chain
+            // will show any difference between the histories.
             if let chain = try log.chain(of: row.origin, at: from) {
                 request.bases.append(.init(row.origin, from, chain))
             }
@@ -434,8 +434,8 @@ extension SyncSession {
             let event = EventID(origin: origin, sequence: answer.problem.sequence)
             unconfirmed = try receipt(of: event, lineage) ?? upstream.lastReceipt
         }
-        // The event with the problem has no receipt. The server and this store agree on all other
-        // events.
+        // Record the receipts even if there is a problem: the event with the problem has no
+        // receipt, and the server and this store agree on all other events.
         try log.record(receipts: receipts, rows: [upstream.row])
         if isContradiction {
             return .failed(

@@ -514,7 +514,7 @@ extension SyncState {
             return failed(
                 SyncFailure(
                     .altered, "the server's response to a handshake was changed in transit",
-                    hint: "the handshake is repeated; check for faulty proxies"), local, now,
+                    hint: "the handshake will be repeated; check for faulty proxies"), local, now,
                 &random
             )
         } else {

@@ -6,8 +6,8 @@ extension Upstream {
     /// permit compaction of this event and of all earlier events from its origin.
     ///
     /// Each server must have given the event a position, and this store must have read the server's
-    /// log up to that position, because digests computed later no longer cover the event's bytes.
-    /// If there are no servers, the check always succeeds.
+    /// log up to that position: until then, this store needs the event's bytes to compute the
+    /// digest of that log. If there are no servers, the check always succeeds.
     @available(*, noasync)
     package static func settlement(
         in log: EventLog

@@ -107,7 +107,8 @@ extension WireMessage {
         return ModelError(
             .altered,
             "a \(Self.protoMessageName) was changed in transit: its checksum is missing or wrong",
-            hint: "the message is sent again; if this happens often, check the proxies in between"
+            hint:
+                "the message will be sent again; if this happens often, check the proxies on the way"
         )
     }
 

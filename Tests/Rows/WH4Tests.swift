@@ -45,7 +45,7 @@ import Testing
         try await stage.seeQuestion("5")
     }
 
-    @Test func ownQuestionsAreOnlyTheQuestionsToTheUser() async throws {
+    @Test func ownQuestionsAreThoseAskedOfTheUser() async throws {
         let nobody = await #expect(throws: StoreError.self) {
             try await stage.ask { try $0.ownQuestions().questions.count }
         }

@@ -69,7 +69,7 @@ import Testing
 
     /// All projections share the file, so a write for one projection makes the file unsynced for
     /// all of them.
-    @Test func writingForOneProjectionMarksTheFileForAll() throws {
+    @Test func writeForOneProjectionMarksTheFileUnsyncedForAll() throws {
         let store = try filledStore()
         try store.reopen()
         try store.append(LoanStarted(isbn: "isbn-1", reader: "r"))

@@ -75,7 +75,7 @@ import Testing
         #expect(try texts(store) == ["two"])
     }
 
-    @Test func rebuildByNameIsTreatedAsUse() throws {
+    @Test func rebuildByNameBuildsAnOnDemandProjection() throws {
         let store = try makeStore()
         #expect(try names(store.runner.rebuild(["note-index"])) == ["note-index"])
         #expect(try store.runner.status().map(\.isBuilt) == [true, true])

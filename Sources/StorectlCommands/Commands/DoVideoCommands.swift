@@ -156,7 +156,7 @@ struct DoHandOffCommand: AsyncParsableCommand {
     @Argument(help: "The device that is playing.")
     var from: String
 
-    @Argument(help: "The device that continues.")
+    @Argument(help: "The device that continues playback.")
     var to: String
 
     @OptionGroup var options: StoreOptions
@@ -175,7 +175,8 @@ struct DoPlayabilityCommand: AsyncParsableCommand {
         abstract: "Record the result of checking whether a video can be played.",
         discussion: """
             A result that is already known is recorded again only if the check is due. After a \
-            failed check, the next check is refused until it is due; see storectl query playability.
+            failed check, another failed check is refused until the next check is due; see \
+            storectl query playability.
 
             EXAMPLE:
               storectl do playability youtube:aqz-KE-bpKQ playable
@@ -190,7 +191,7 @@ struct DoPlayabilityCommand: AsyncParsableCommand {
     var finding: FindingArgument
 
     @Option(
-        help: "The reason if unplayable or failed, in lowercase letters, digits and hyphens.")
+        help: "The reason, if unplayable or failed: lowercase letters, digits and hyphens.")
     var reason: String?
 
     @OptionGroup var options: StoreOptions

@@ -8,8 +8,8 @@ struct NetworkCommand: ParsableCommand {
         abstract: "Show or set this device's network state.",
         discussion: """
             While the network is metered, syncs deliver events, but videos and pictures wait. \
-            While the network is offline, nothing is sent. Running syncs notice a change within \
-            seconds. The state is kept until you change it.
+            While the network is offline, nothing is sent. Syncs that are already running notice a \
+            change within seconds. The state is kept until you change it.
 
             EXAMPLE:
               storectl network metered

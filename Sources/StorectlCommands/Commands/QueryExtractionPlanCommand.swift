@@ -19,7 +19,7 @@ struct QueryExtractionPlanCommand: ParsableCommand {
     var current = 0
 
     @Option(
-        help: "The kind of device, which determines how many videos to look ahead: 1, 2 or 5.")
+        help: "The kind of device: plan 1 video ahead (phone), 2 (tablet) or 5 (television).")
     var kind = DeviceKindArgument.phone
 
     @Option(

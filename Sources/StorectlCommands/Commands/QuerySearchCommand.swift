@@ -44,7 +44,7 @@ struct QuerySearchCommand: ParsableCommand {
 
 /// The words to search for, and the kind of entry to search.
 struct SearchOptions: ParsableArguments {
-    @Argument(help: ArgumentHelp("The words.", valueName: "text"))
+    @Argument(help: ArgumentHelp("The words to search for.", valueName: "text"))
     var text: [String]
 
     @Option(name: .customLong("in"), help: "The kind of entry to search for (default: all kinds).")

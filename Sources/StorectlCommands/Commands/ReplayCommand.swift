@@ -23,7 +23,7 @@ struct ReplayCommand: ParsableCommand {
             """)
 
     @Argument(
-        help: "The projections to rebuild (default: all that the store keeps).",
+        help: "The projections to rebuild (default: all except unused search indexes).",
         completion: .list(ShippedProjections.names))
     var projection: [String] = []
 

@@ -61,8 +61,8 @@ struct ServeCommand: AsyncParsableCommand {
                     "url": .text(address.url), "tokenFile": .text(address.tokenFile),
                     "command": .text(command),
                 ]
-                // A parent process may wait for the line with the address. A closed pipe does not
-                // stop the server.
+                // Ignore a failed write: a parent process may wait for the line with the address,
+                // but a closed pipe does not stop the server.
                 try? StandardOutput.line(json ? document.line : command)
             })
         try await server.run()

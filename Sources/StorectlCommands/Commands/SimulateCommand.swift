@@ -83,8 +83,8 @@ struct SimulateCommand: AsyncParsableCommand {
                 adversary: beginning.isAdverse ? .harsh : .none),
             journal: journal,
             configuration: .init(port: port, logger: logger) { url in
-                // A parent process may wait for the line with the address. A closed pipe does not
-                // stop the server.
+                // Ignore a failed write: a parent process may wait for the line with the address,
+                // but a closed pipe does not stop the server.
                 let line = json ? system.document(url, seed).line : system.line(url, seed)
                 try? StandardOutput.line(line)
             })

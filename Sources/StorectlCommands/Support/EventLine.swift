@@ -66,7 +66,7 @@ enum EventLine {
                 hint: TimeArgument.hint)
         case .some(let value):
             throw ModelError(
-                .invalidTime, "at is \(value.kind), not a string", hint: TimeArgument.hint)
+                .invalidTime, "\"at\" is \(value.kind), not a string", hint: TimeArgument.hint)
         }
     }
 

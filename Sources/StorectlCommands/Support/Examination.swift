@@ -236,7 +236,8 @@ struct Examination {
                     "permissions", "users other than the owner may read \(file.name)",
                     "chmod 600 \(directory)/\(file.name)"))
         }
-        // A program that can read a login can act as the user on the remote.
+        // A readable login is a problem, not just a warning, because a program that can read it can
+        // act as the user on the remote.
         let logins = files.files.contains { $0.name == "logins" } ? directory + "/logins" : nil
         for file in try logins.map({ try StoreFiles($0).files }) ?? [] where file.mode & 0o077 != 0
         {

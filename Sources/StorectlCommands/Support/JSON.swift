@@ -114,8 +114,8 @@ indirect enum JSON: Sendable {
 
     /// Returns whether a byte may start a character that must be escaped.
     ///
-    /// In UTF-8, control characters above 0x7F start with 0xC2, and bidirectional characters with
-    /// 0xD8 or 0xE2.
+    /// In UTF-8, control characters above 0x7F start with 0xC2, and bidirectional controls and line
+    /// separators with 0xD8 or 0xE2.
     private static func isSpecial(_ byte: UInt8) -> Bool {
         byte < 0x20 || [0x22, 0x5C, 0x7F, 0xC2, 0xD8, 0xE2].contains(byte)
     }

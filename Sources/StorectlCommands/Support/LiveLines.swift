@@ -17,7 +17,7 @@ final class LiveLines: Sendable {
             return last != text
         }
         guard isNew || isJSON && repeatsJSON else { return }
-        // A closed pipe is noticed when the final report is printed.
+        // Ignore a failed write: a closed pipe is noticed when the final report is printed.
         try? StandardOutput.line(isJSON ? document.line : text)
     }
 

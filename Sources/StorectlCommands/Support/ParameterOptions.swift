@@ -8,7 +8,7 @@ struct ParameterOptions: ParsableArguments {
     var winner = WinnerArgument.oldest
 
     @Option(
-        help: "When watched videos leave watch-later: at 75 %, or by the rule of the 2012 app.")
+        help: "When a video leaves watch-later: at 75 % of a viewing, or by the 2012 app's rule.")
     var rule = RuleArgument.default
 
     /// The projections with these parameters.

@@ -30,7 +30,7 @@ struct RemoteFate {
         case expired
         /// A later intent superseded the event.
         case replaced
-        /// The remote already shows the effect of the intent that follows from the event.
+        /// The remote already shows the effect of the intent that was derived from the event.
         case shown
     }
 

@@ -29,8 +29,8 @@ struct SyncOutcome {
     private let unreadable: [String]
     /// The features that are not available on the remote.
     private let missing: [String]
-    /// The number of a remote's pages that were skipped because they are fresh, and the time at
-    /// which the first of these pages expires.
+    /// The number of a remote's pages that were skipped because they are fresh, and the earliest
+    /// time at which one of them expires.
     private let fresh: Int
     private let freshUntil: UInt64?
     /// The number of a remote's pages that are left for the next sync.

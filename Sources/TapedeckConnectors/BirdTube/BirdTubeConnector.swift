@@ -6,8 +6,8 @@ package import TapedeckVideo
 
 /// The connector for BirdTube's API: YouTube videos that users submit, with a chat for each.
 ///
-/// Every request is a `POST` with a JSON body. Every response of the API has status 200; the field
-/// `result` reports success or failure. Reading requires no login, and sessions never expire.
+/// Every request is a `POST` with a JSON body. Every response from the API has status 200; the
+/// field `result` reports success or failure. Reading requires no login, and sessions never expire.
 ///
 /// | intent | request | safety |
 /// |---|---|---|

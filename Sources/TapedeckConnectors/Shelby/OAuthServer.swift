@@ -155,7 +155,7 @@ struct OAuthServer {
     private func noToken(_ path: Path) -> SyncFailure {
         SyncFailure(
             .remoteError,
-            "the response of \(url(path)) is not a form with oauth_token and oauth_token_secret",
+            "the response from \(url(path)) is not a form with oauth_token and oauth_token_secret",
             hint: "check the address of the OAuth server (--oauth-url)")
     }
 }

@@ -366,7 +366,8 @@ extension ShelbyV1Connector {
         return .found(Confirmation(sightings: reading.content.sightings))
     }
 
-    /// The maximum time by which this device's clock may be ahead of the remote's, in milliseconds.
+    /// The maximum time, in milliseconds, by which this device's clock may be ahead of the
+    /// remote's.
     private static let skewMax: Int64 = 86_400_000
 
     // MARK: - Conversations

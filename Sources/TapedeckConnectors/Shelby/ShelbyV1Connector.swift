@@ -147,7 +147,8 @@ package struct ShelbyV1Connector: Connector {
             let contact = ContactObserved.with {
                 ($0.address, $0.system) = (address, Shelby.system)
             }
-            // The remote may list an address several times, in different spellings.
+            // Skip duplicates: the remote may list an address several times, in different
+            // spellings.
             guard entities.insert(contact.entity).inserted else { return nil }
             return try? ProposedEvent(sighting: contact, observedAt: answer.date)
         }
@@ -204,8 +205,8 @@ package struct ShelbyV1Connector: Connector {
     ///
     /// According to the remote's own notes, pages are limited to 20 or 500 rows.
     private static let fullCountMin = 20
-    /// The period in which new rows from other users may still appear below newer rows, in
-    /// milliseconds.
+    /// The period, in milliseconds, in which new rows from other users may still appear below newer
+    /// rows.
     private static let lookBack: Int64 = 7_200_000
 
     package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {

@@ -59,7 +59,7 @@ enum ShelbyV1Feed: Hashable {
         guard lists.count <= listsMax else {
             throw SyncError(
                 .usage, "too many lists: \(lists.count)",
-                hint: "a remote can have at most \(listsMax); stop reading one with --unlist")
+                hint: "a remote can have at most \(listsMax); use --unlist to stop reading one")
         }
         return lists
     }

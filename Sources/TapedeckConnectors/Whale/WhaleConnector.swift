@@ -32,7 +32,7 @@ package struct WhaleConnector: Connector {
     static let root = "/api/v1/"
     /// The number of rows requested per page; the server has no limit.
     static let rowsPerPage = 100
-    /// The time within which an upload must become an answer, in milliseconds.
+    /// The time, in milliseconds, within which an upload must become an answer.
     ///
     /// After this time an upload is treated as lost, because the server does not report failed
     /// uploads.
@@ -320,7 +320,7 @@ package struct WhaleConnector: Connector {
         guard let known = try KnownQuestion(intent.key, views, projections) else {
             return WhaleConnector.unknown("question", id)
         }
-        // A question has at most one answer.
+        // A question has at most one answer, so nothing is sent if it is already answered.
         guard !known.isAnswered else { return .satisfied(.final) }
         guard account.user.isEmpty || known.receiver == account.user else {
             return .refused(.conditionFailed, WhaleDelivery.notAsked)

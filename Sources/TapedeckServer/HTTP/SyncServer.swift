@@ -82,8 +82,8 @@ public final class SyncServer: Service {
         let live = LiveConnections(gate, reminds: configuration.keepAlive)
         storage.observeHeads { live.announce($0, $1) }
         let application = application(gate, live)
-        // Services end in reverse order. Live connections must end first, or their requests would
-        // never end.
+        // Services end in reverse order. List the live connections last, because they must end
+        // first, or their requests would never end.
         var options = ServiceGroupConfiguration(
             services: [application, live],
             gracefulShutdownSignals: configuration.endsOnSignals ? [.sigterm, .sigint] : [],

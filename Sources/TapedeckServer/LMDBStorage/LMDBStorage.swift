@@ -243,7 +243,7 @@ package final class LMDBStorage: ServerStorage {
                 try queue.checkNotLatched()
                 let (answers, heads) = try ServerError.wrapping { try self.commit(requests) }
                 let seconds = (ContinuousClock.now - start) / .seconds(1)
-                // LMDB writes nothing if nothing has changed.
+                // If nothing has changed, LMDB writes nothing, so there is no commit to count.
                 if !heads.isEmpty {
                     figures.withLock { $0 = ($0.commits + 1, $0.seconds + seconds) }
                 }

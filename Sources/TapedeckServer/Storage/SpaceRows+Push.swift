@@ -168,7 +168,7 @@ extension SpaceRows {
         let position = try position(of: view.id)
         return try withEntry(at: position) { stored in
             try check(stored, holds: view.id)
-            // A compacted event cannot be compared.
+            // A compacted event cannot be compared and is treated as the same event.
             guard RangeStub.isStub(stored.body) || stored.body.holdsSame(as: view.bytes) else {
                 return .problem(
                     WireProblem(.fork, of: view.id, "the server has a different event with this id")

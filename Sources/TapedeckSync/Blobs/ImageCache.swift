@@ -44,8 +44,8 @@ public final class ImageCache: Sendable {
     private static let slack: UInt64 = 16
     /// The minimum time between two recorded uses of a picture, in milliseconds.
     private static let useMilliseconds: Int64 = 60_000
-    /// The minimum time for which a picture without a URL is kept, in milliseconds; a process may
-    /// be about to store the URL.
+    /// The minimum time, in milliseconds, for which a picture without a URL is kept, because a
+    /// process may be about to store the URL.
     private static let graceMilliseconds: Int64 = 600_000
 
     private let directory: String

@@ -165,10 +165,10 @@ package struct ConnectorManifest: Sendable {
     package var rateCount: Int
     /// The window of the rate limit, in milliseconds.
     package var rateWindow: UInt64
-    /// The time after an interrupted request within which its effect may still appear, in
-    /// milliseconds.
+    /// The time, in milliseconds, within which the effect of an interrupted request may still
+    /// appear.
     package var settling: UInt64
-    /// The pauses between the passes of a live session over the remote's pages, in milliseconds;
+    /// The pauses, in milliseconds, between the passes of a live session over the remote's pages;
     /// the last pause is repeated.
     package var freshness: [UInt64]
     /// The tag kinds of the keys that this remote's intents belong to.
@@ -329,7 +329,7 @@ package struct WholeList: Sendable {
     package var readAt: Int64
     /// The version of the link that led to the list; nil if the list was not linked.
     package var version: String?
-    /// The number of entries that the remote reports; nil if it reports none.
+    /// The number of entries according to the remote; nil if the remote does not report a number.
     package var total: Int?
     /// Whether known entries that are older than all `entries` were removed too.
     ///
@@ -392,7 +392,7 @@ package enum LoginStep: Sendable {
 
 /// A change that the user wants a remote to make.
 package struct Intent: Hashable, Sendable {
-    /// The event that requests the change, or from which the change follows.
+    /// The event that requests the change, or from which a rule derives the change.
     package var event: EventEnvelope
     /// The key that the intent belongs to.
     package var key: Tag
@@ -406,11 +406,11 @@ package struct Intent: Hashable, Sendable {
     }
 }
 
-/// An intent that follows from a rule.
+/// An intent that a rule derives from an event.
 package struct DerivedIntent: Hashable, Sendable {
     /// The row of the intent; pass it as `after` to continue reading.
     package var row: [UInt8]
-    /// The event from which the intent follows.
+    /// The event from which the intent is derived.
     package var event: EventID
     /// The key that the intent belongs to.
     package var key: Tag
@@ -487,12 +487,12 @@ package struct Delivery: Hashable, Sendable {
     ///
     /// Only for `.probe`.
     package var isAskedFirst = false
-    /// The feed that shows the change if the remote already has it; nil if there is no such feed.
+    /// The feed that shows the change if the remote already has it; nil if no feed shows it.
     ///
     /// If the feed was read in a pass that began after the intent was recorded, `isAskedFirst` is
     /// ignored.
     package var shownBy: String?
-    /// The time after the dispatch within which the effect may still appear, in milliseconds.
+    /// The time, in milliseconds, after the dispatch within which the effect may still appear.
     ///
     /// The time is set only if it is longer than the manifest's `settling`. Until the time has
     /// passed, a probe that finds nothing is repeated.

@@ -15,7 +15,7 @@ internal import TapedeckModel
 /// Every request ends in less than `margin`, so the previous holder has finished by the time a
 /// claim is valid. All devices use the server's times, so their clocks need not agree.
 struct Custody {
-    /// The time for which the holder of an intent may deliver it, in milliseconds.
+    /// The time, in milliseconds, for which the holder of an intent may deliver it.
     static let lease: UInt64 = 300_000
     /// A time longer than any request takes, in milliseconds.
     static let margin: UInt64 = 120_000

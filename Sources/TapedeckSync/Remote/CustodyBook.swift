@@ -25,7 +25,7 @@ package struct CustodyBook {
 
     /// Returns whether this device may deliver an intent.
     func answer(for item: OutboxItem) throws -> Custody.Answer {
-        // A server that has never responded has not sequenced any events.
+        // Ignore servers that have never responded, because they have not sequenced any events.
         let upstreams = try Upstream.all(in: log).filter { $0.cursor != nil }
         func sequenced(_ event: EventID) throws -> Custody.Sequenced? {
             // Receipts from a lost server remain valid. If there are several receipts, use the

@@ -11,13 +11,13 @@ package struct LeaseClock {
     private static let name = "lease"
 
     private let clock: SteadyClock
-    /// The boot id, the offset between the clocks, and the time from which that offset has been
+    /// The boot id, the offset between the clocks, and the time since which that offset has been
     /// constant.
     private var trusted: (boot: String, offset: UInt64, since: UInt64)
     /// Whether `trusted` is recorded.
     private var isRecorded = false
 
-    /// Loads the recorded clock offset; if there is no valid one, the clock starts now.
+    /// Loads the recorded clock offset; if no valid offset is recorded, the clock starts now.
     @available(*, noasync)
     init(_ log: EventLog, _ clock: SteadyClock) throws(LogError) {
         self.clock = clock

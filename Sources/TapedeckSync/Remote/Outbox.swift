@@ -24,7 +24,7 @@ public struct Outbox: Projection {
     /// For each of `eventTypes`, the number of the payload field that contains the register's
     /// owner.
     private let owners: [Int?]
-    /// The lifetimes of the intents that expire, in milliseconds.
+    /// The lifetimes, in milliseconds, of the intents that expire.
     private let lifetimes: [EventType: UInt64]
 
     /// Creates the projection.
@@ -84,7 +84,7 @@ public struct Outbox: Projection {
     public var eventTypes: [EventType] {
         [OutcomeRecorded.eventType, IntentClaimed.eventType] + intents
     }
-    /// Events may be folded in any order, because intents are independent of each other and the
+    /// Events can be folded in any order, because intents are independent of each other and the
     /// state contains the position of the last outcome or claim.
     public var law: FoldLaw { .any }
     /// A short explanation of how the contents of the outbox are determined.
@@ -108,9 +108,9 @@ public struct Outbox: Projection {
         var held: [Held] = []
         /// The position of the last intent that belongs to no register.
         var lastInsert: FoldOrder?
-        /// The pending intent that follows from a rule instead of being an event.
+        /// The pending intent that is derived by a rule instead of being an event.
         var derived: EventID?
-        /// The last ended intent that followed from a rule; it is not derived again.
+        /// The last derived intent that has ended; it is not derived again.
         var settled: EventID?
         /// The remote ids of the latest confirmations.
         var taken: [String] = []
@@ -166,7 +166,7 @@ public struct Outbox: Projection {
                 writer.add(held.isDropped)
             }
             bytes.add(lastInsert) { $0.add($1) }
-            // Most keys have no outcomes or claims.
+            // Most keys have no outcomes or claims; omit the remaining fields for these keys.
             bytes.add(last != .start)
             guard last != .start else { return }
             bytes.add(derived)
@@ -385,11 +385,11 @@ extension KeyedState<Outbox.State> {
 
 /// An intent without a final outcome.
 public struct OutboxItem: Hashable, Sendable {
-    /// The event that is the intent, or from which the intent follows.
+    /// The event that is the intent, or from which the intent is derived.
     public var event: EventID
     /// The time at which the intent was created, in milliseconds since 1970.
     public var milliseconds: UInt64
-    /// Whether the intent follows from a rule instead of being an event.
+    /// Whether the intent is derived by a rule instead of being an event.
     public var isDerived = false
     /// The outcomes recorded so far for the parts of the intent.
     public var parts: [Part] = []
@@ -486,7 +486,7 @@ public struct OutboxItem: Hashable, Sendable {
     enum Place: UInt8 {
         /// The intent is an event.
         case wanted = 0
-        /// The intent follows from a rule.
+        /// The intent is derived by a rule.
         case derived
         /// An outcome or claim of the intent was folded before the intent.
         case early

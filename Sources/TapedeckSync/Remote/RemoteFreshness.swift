@@ -99,10 +99,10 @@ extension RemoteRow {
 }
 
 extension RemoteResponse {
-    /// The maximum time for which a response can be fresh, in milliseconds.
+    /// The maximum time, in milliseconds, for which a response can be fresh.
     package static let freshMax: UInt64 = 86_400_000
 
-    /// The time for which the response is fresh, in milliseconds.
+    /// The time, in milliseconds, for which the response is fresh.
     ///
     /// This is the `max-age` of `Cache-Control` minus the `Age` header; 0 if there is no `max-age`
     /// or if caching is not allowed.

@@ -21,9 +21,9 @@ public struct RemoteDelivery: Sendable {
 
     /// The name of the remote.
     public var remote: String
-    /// The event of the intent, or the event from which the intent follows.
+    /// The event that is the intent, or from which the intent is derived.
     public var event: EventEnvelope
-    /// Whether the intent follows from a rule.
+    /// Whether the intent is derived by a rule.
     public var isDerived: Bool
     /// The progress of the intent.
     public var state: State

@@ -12,7 +12,7 @@ public struct RemoteReport: Sendable {
     public var missing: [String] = []
     /// The number of pages that were skipped because their last response is still fresh.
     public var fresh = 0
-    /// The time at which the first fresh page expires, in milliseconds since 1970; nil if no page
+    /// The earliest time at which a fresh page expires, in milliseconds since 1970; nil if no page
     /// is fresh.
     public var freshUntil: UInt64?
     /// The number of linked pages that are left for the next sync.

@@ -139,8 +139,8 @@ package struct RemoteResponse: Hashable, Sendable {
         }
     }
 
-    /// A failure of the remote; if the remote reports when it will be available again, it has not
-    /// carried out the request.
+    /// The failure for a server error; a 503 response that says when to retry means that the remote
+    /// has not carried out the request.
     private var unavailable: SyncFailure {
         var failure = SyncFailure(
             .unavailable, "the remote failed with \(status)", retryAfter: retryAfter)

@@ -89,7 +89,8 @@ package struct RemoteRow: Hashable, Sendable {
         return SyncRow(failedReading(remote, feed), bytes)
     }
 
-    /// Returns the row that removes the stored failure to read a feed.
+    /// Returns a row without a value, which deletes the stored failure to read a feed when it is
+    /// written.
     static func endedFailure(_ remote: String, _ feed: String) -> SyncRow {
         SyncRow(failedReading(remote, feed), nil)
     }
@@ -135,7 +136,7 @@ package struct RemoteRow: Hashable, Sendable {
         return SyncRow(endedLead(remote, lead.page).name, bytes)
     }
 
-    /// Returns the row that removes a linked feed.
+    /// Returns a row without a value, which deletes a linked feed when it is written.
     static func endedLead(_ remote: String, _ page: RemotePage) -> SyncRow {
         SyncRow("\(key(remote))/lead/\(Digest16(hashing: place(of: page)).text)", nil)
     }

@@ -184,7 +184,7 @@ extension RemoteSession {
             if let step = try step(delivery, of: intent, item) { return step }
             if delivering.blocked.contains(intent.key) { return nil }
         }
-        // All parts of the intent have ended. If it has only one part, the intent has ended too, so
+        // All parts of the intent have ended. If the intent has only one part, it has ended too, so
         // `standing` may be nil.
         if let item = try standing(of: intent)?.item { try conclude(item, of: intent) }
         return nil
@@ -242,8 +242,8 @@ extension RemoteSession {
         let name = RemoteSession.name(of: delivery, intent)
         if let wait = try custody.wait(answer, delivery.safety) {
             // Custody restricts changes, not probes. A probe may show that the request of this
-            // device took effect; otherwise the probe proves nothing, because another device may
-            // deliver.
+            // device took effect; otherwise the probe proves nothing, because another device may be
+            // delivering the intent.
             if part?.kind == .dispatched, part?.origin == log.origin, let probe = delivery.probe,
                 probedMissing.insert(name).inserted
             {
@@ -399,7 +399,8 @@ extension RemoteSession {
         if delivery.safety == .natural {
             delivered[intent.event.id, default: []].insert(delivery.target)
         }
-        // For idempotent parts and derived intents, the observations are sufficient.
+        // Record no outcome for an idempotent delivery of a part or a derived intent; the
+        // observations are sufficient.
         if delivery.safety != .natural || delivery.target.isEmpty && !intent.isDerived {
             var outcome = OutcomeRecorded(
                 .confirmed, of: intent, at: remote, target: delivery.target)
@@ -486,8 +487,8 @@ extension RemoteSession {
         try log.record([try ProposedEvent(outcome, beside: intent)])
     }
 
-    /// Returns the register that a request for an intent may have changed; empty if there is none, or
-    /// if this session has sent no request for the intent.
+    /// Returns the register that a request for an intent may have changed; empty if the intent has
+    /// no register, or if this session has sent no request for the intent.
     private func register(of intent: Intent, _ delivery: Delivery?) -> String {
         let type = intent.event.type
         guard !intent.isDerived, outboxes.contains(where: { $0.replaces(type) }) else { return "" }

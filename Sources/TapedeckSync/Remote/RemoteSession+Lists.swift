@@ -125,7 +125,8 @@ extension RemoteRow {
         "\(key(remote))/list/\(Digest16(hashing: Array(list.utf8)).text)"
     }
 
-    /// Returns the row that stores the memory of a list; the default memory removes the row.
+    /// Returns the row that stores the memory of a list; for the default memory, writing the row
+    /// deletes it.
     static func list(_ remote: String, _ list: String, _ memory: ListMemory) -> SyncRow {
         let name = name(remote, list)
         guard memory != ListMemory() else { return SyncRow(name, nil) }

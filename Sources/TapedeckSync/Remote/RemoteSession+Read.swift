@@ -47,7 +47,7 @@ extension RemoteSession {
             var again: Walk {
                 var walk = Walk(feed)
                 (walk.isLead, walk.version, walk.rounds) = (isLead, version, rounds + 1)
-                // A row that was missed in one round may have been seen in another.
+                // Keep the lists, because a row that is missed in one round may be seen in another.
                 (walk.lists, walk.isUnreadable) = (lists, isUnreadable)
                 return walk
             }
@@ -196,7 +196,7 @@ extension RemoteSession {
         /// Skips the next page.
         mutating func skip() { walks.removeLast() }
 
-        /// The time at which the first fresh feed expires, in milliseconds since 1970; nil if no
+        /// The earliest time at which a fresh feed expires, in milliseconds since 1970; nil if no
         /// feed is fresh.
         var freshUntil: UInt64? { freshFeeds.values.min() }
 
@@ -205,8 +205,8 @@ extension RemoteSession {
 
         // MARK: Failures
 
-        /// Postpones the failing page until the other feeds have been read, or the linked pages if
-        /// there are no other feeds.
+        /// Postpones the failing page until the other feeds have been read; if only linked feeds
+        /// are left, until those have been read.
         ///
         /// Returns false if there is nothing else to read.
         mutating func postpone() -> Bool {

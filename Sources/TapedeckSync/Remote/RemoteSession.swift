@@ -150,7 +150,7 @@ package struct RemoteSession {
     /// maximum length of a wait for a lane, in milliseconds.
     private static let patienceMax = 5
     private static let laneWaitMax: UInt64 = 15_000
-    /// The interval at which a live session checks for a new login, in milliseconds.
+    /// The interval, in milliseconds, at which a live session checks for a new login.
     private static let loginPause: UInt64 = 2_000
 
     /// Creates a session for an open store.
@@ -311,7 +311,8 @@ package struct RemoteSession {
         if try isDeliveryDue(), let (request, pending) = try nextDelivery(account) {
             return try send(request, pending)
         }
-        // An intent may require that the remote be read again before delivery.
+        // Choose the page only now, because an intent that must be checked first may have started
+        // another pass.
         if let page = nextPage() {
             return try send(connector.request(for: page, account), .page(page))
         }
@@ -538,8 +539,8 @@ package struct RemoteSession {
         return try end(failure)
     }
 
-    /// Postpones a page whose request failed, or skips the page until the next pass if no other
-    /// page fails.
+    /// Postpones a page whose request failed, or skips the page until the next pass if it keeps
+    /// failing although other pages can be read.
     ///
     /// Returns false if the failure may affect the entire remote.
     private mutating func leave(_ page: RemotePage, _ failure: SyncFailure) throws -> Bool {
@@ -601,10 +602,11 @@ package struct RemoteSession {
         return .idle(until: min(nextReading, soonest?.until ?? .max))
     }
 
-    /// Returns the rows that remove the failures from before a completed pass.
+    /// Returns rows without values, which delete the failures stored before this pass when they are
+    /// written; none if the pass is not completed.
     ///
-    /// Such failures belong to feeds that are no longer read, because feeds that failed again have
-    /// newer failures.
+    /// These failures belong to feeds that are no longer read: a feed that was read has no stored
+    /// failure, and a feed that failed again has a newer failure.
     private func endedFailures(_ isDone: Bool) throws -> [SyncRow] {
         guard isDone else { return [] }
         return try RemoteRow.failedReadings(remote.name, in: log)
@@ -614,9 +616,9 @@ package struct RemoteSession {
 
     /// The start of a live session's next pass, in milliseconds since 1970.
     ///
-    /// The next pass starts at the earliest of three times: the next change of the feeds; the time
-    /// at which the first fresh feed expires; and, if any feed is not fresh or was not read to its
-    /// end, the end of the pause that the manifest specifies.
+    /// The next pass starts at the earliest of three times: the next change of the feeds; the
+    /// earliest time at which a fresh feed expires; and, if any feed is not fresh or was not read
+    /// to its end, the end of the pause that the manifest specifies.
     private var readAgainAt: UInt64 {
         let now = now
         let steps = connector.manifest.freshness
@@ -658,7 +660,7 @@ package struct RemoteSession {
 
     // MARK: - Lanes
 
-    /// Returns how long a lane waits after a number of consecutive failures, in milliseconds.
+    /// Returns the wait of a lane, in milliseconds, after a number of consecutive failures.
     mutating func laneWait(_ failures: UInt32) -> UInt64 {
         var backoff = Backoff(longest: options.backoffMax)
         var wait: UInt64 = 0

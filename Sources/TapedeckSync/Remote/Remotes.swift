@@ -61,7 +61,8 @@ public struct Remotes: Projection {
         switch event.typeIndex {
         case 0:
             let added = try event.decode(RemoteAdded.self)
-            // A device that adds the remote again may not know the parts yet.
+            // Keep the parts if the remote is added again without parts, because the device that
+            // adds it may not know the parts yet.
             let isKnown = (key.state.system, key.state.url) == (added.system, added.url)
             if !isKnown || !added.parts.isEmpty { key.state.parts = added.parts }
             key.state.system = added.system

@@ -72,7 +72,8 @@ public struct EditQueue: Sendable {
             switch self {
             case .alreadyQueued: "run storectl do queue next to move the video"
             case .notQueued, .empty: nil
-            case .noSuchPlace: "name another video, or none to insert at the front"
+            case .noSuchPlace:
+                "name a video that is in the queue, or no video to insert at the front"
             case .full: "remove a video first"
             }
         }

@@ -15,7 +15,7 @@ package enum LatestCompaction {
         var tag: Tag
     }
 
-    /// Returns whether each event is superseded.
+    /// Returns, for each event, whether it is superseded.
     ///
     /// - Parameters:
     ///   - candidates: Events of any type from one origin, in sequence order.

@@ -53,7 +53,7 @@ public enum PlayabilityCheck: Hashable, Sendable {
     /// The URL at which the provider has to be asked; nil if no request is needed.
     public var url: String? { if case .ask(let url) = self { url } else { nil } }
 
-    /// The age at which the finding of a provider is checked again, in milliseconds.
+    /// The age, in milliseconds, at which a provider's finding is checked again.
     ///
     /// The 2012 app never repeated a check, so a deleted video stayed playable. YouTube requires
     /// that data about a video be refreshed or deleted after 30 days

@@ -39,7 +39,7 @@ package enum PlaybackCompaction {
         var viewing: String
     }
 
-    /// Returns whether each report is superseded.
+    /// Returns, for each report, whether it is superseded.
     ///
     /// - Parameter reports: Reports from one origin, in sequence order.
     package static func superseded(_ reports: [Recorded]) -> [Bool] {

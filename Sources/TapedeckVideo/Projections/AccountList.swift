@@ -20,7 +20,7 @@ public struct AccountList: Projection {
     public var eventTypes: [EventType] {
         [AccountObserved.eventType, SignedIn.eventType, SignedOut.eventType]
     }
-    /// Events can be folded in any order: observations merge field by field, and only the last
+    /// Events can be folded in any order: observations are merged field by field, and only the last
     /// sign-in or sign-out is used.
     public var law: FoldLaw { .any }
     /// A short explanation of the rule.

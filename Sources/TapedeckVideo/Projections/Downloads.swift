@@ -22,7 +22,8 @@ public struct Downloads: Projection {
     public var tagKind: String { "device" }
     /// Completed and removed downloads.
     public var eventTypes: [EventType] { [DownloadCompleted.eventType, DownloadRemoved.eventType] }
-    /// Events fold in any order, because only each device's newest report about a video is used.
+    /// Events can be folded in any order, because only each device's newest report about a video is
+    /// used.
     public var law: FoldLaw { .any }
     /// A short explanation of the rule.
     public var ruleText: String? {

@@ -4,8 +4,8 @@ public import TapedeckProjections
 
 /// The episodes, by start time and by show.
 ///
-/// Observations merge as in `ShowCatalogue`. Times are independent of time zones. The day of an
-/// episode depends on the time zone of its channel; queries look up this time zone. Table 0
+/// Observations are merged as in `ShowCatalogue`. Times are independent of time zones. The day of
+/// an episode depends on the time zone of its channel; queries look up this time zone. Table 0
 /// contains the episodes with a known start time, by (start, id). Table 1 contains all episodes, by
 /// (show, season, number, id).
 public struct EpisodeSchedule: Projection {

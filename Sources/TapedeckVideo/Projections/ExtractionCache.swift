@@ -18,7 +18,8 @@ public struct ExtractionCache: Projection {
     public var tagKind: String { "video" }
     /// Extracted addresses and failed extractions.
     public var eventTypes: [EventType] { [VideoExtracted.eventType, ExtractionFailed.eventType] }
-    /// Events fold in any order, because only the newest address and the newest failure are used.
+    /// Events can be folded in any order, because only the newest address and the newest failure
+    /// are used.
     public var law: FoldLaw { .any }
     /// A short explanation of the rule.
     public var ruleText: String? {

@@ -4,9 +4,9 @@ public import TapedeckProjections
 /// The followers of each user, or the users whom each user follows.
 ///
 /// An *edge* connects a follower with a followed user. The user's last toggle determines whether an
-/// edge exists, until the user drops the toggle, or until a remote confirms it and the edge is
-/// observed again. After that, and for edges without a toggle, the newest observation determines
-/// whether the edge exists.
+/// edge exists, unless the user has dropped the toggle, or the edge has been observed after a
+/// remote confirmed the toggle. In these cases, and for edges without a toggle, the newest
+/// observation determines whether the edge exists.
 ///
 /// Items: `e` user → `Edge`: the edge to that user; `f` user → user: an existing edge, sorted by
 /// the number in the user's id; and `i` event-id → the user whose edge a toggle changes. Outcomes
@@ -42,9 +42,9 @@ public struct FollowList: Projection {
     /// A short explanation of the rule.
     public var ruleText: String? {
         """
-        The user's last toggle determines whether an edge exists, until the user drops the toggle, \
-        or a remote confirms it and the edge is observed again. Otherwise, the newest observation \
-        decides.
+        The user's last toggle determines whether an edge exists, unless the user has dropped the \
+        toggle, or the edge has been observed after a remote confirmed the toggle. In these cases, \
+        and without a toggle, the newest observation decides.
         """
     }
     /// The only table, which contains the number of existing edges by key, so that observers of
@@ -161,7 +161,7 @@ public struct FollowList: Projection {
         var isOn: Bool {
             guard let own else { return isShown }
             if own.isWanted { return own.isOn }
-            // A confirmed toggle applies until the edge is observed again after the confirmation.
+            // A confirmed toggle applies unless the edge has been observed after the confirmation.
             if let outcome = own.outcome, outcome.kind == .confirmed {
                 let seen = shownOrder?.observedVersion ?? 0
                 return seen > outcome.order.activityMilliseconds ? isShown : own.isOn

@@ -59,9 +59,9 @@ enum Marks {
         refresh(&key)
     }
 
-    /// Updates the latest share if a broadcast's share is now at a different time.
+    /// Updates the time of the latest share if the share time of a broadcast has changed.
     ///
-    /// A time is nil if the remote does not have the broadcast, or if the time is unknown.
+    /// A time is nil if the remote does not have the broadcast or its share time is unknown.
     static func reshare(
         _ id: [UInt8], from old: Int64?, to new: Int64?,
         _ key: inout KeyedState<WatchLater.State>
@@ -107,7 +107,8 @@ enum Marks {
     /// Removes the marks of toggles that a remote confirmed and later withdrew.
     static func takeBack(_ key: inout KeyedState<WatchLater.State>) throws {
         guard key.firstItem(prefix: RowKey(DeliveredMark.prefix)) != nil else { return }
-        // Few marks come from toggles, and only the marks of confirmed toggles can be withdrawn.
+        // Check every mark that a toggle set: there are few, and only the marks of confirmed
+        // toggles can be withdrawn.
         var kept: [(name: [UInt8], value: [UInt8])] = []
         while let mark = key.firstItem(prefix: RowKey(toggle)) {
             key.removeItem(RowKey(mark.name))

@@ -3,10 +3,10 @@ public import TapedeckProjections
 
 /// The play queues, each an ordered list of videos.
 ///
-/// A queue contains each video at most once. Events fold in canonical order, so devices that change
-/// a queue at the same time end up with the same queue. Appending a video that is already in the
-/// queue does not move it. `VideoQueuedNext` places a video after the video named by the event, or
-/// at the front if the named video is not in the queue.
+/// A queue contains each video at most once. Events are folded in canonical order, so devices that
+/// change a queue at the same time end up with the same queue. Appending a video that is already in
+/// the queue does not move it. `VideoQueuedNext` places a video after the video named by the event,
+/// or at the front if the named video is not in the queue.
 ///
 /// | item | value |
 /// |---|---|

@@ -200,7 +200,7 @@ public struct PlayStatistics: Projection {
 }
 
 extension PlayStatistics {
-    /// The progress of a viewing at the time of a report, in milliseconds.
+    /// The progress, in milliseconds, of a viewing at the time of a report.
     ///
     /// Between two reports, the time watched is the time played, which players measure with a
     /// monotonic clock. If a report lacks the time played, or belongs to another run, the time

@@ -34,8 +34,8 @@ public struct Playability: Projection {
             VideoListed.eventType,
         ]
     }
-    /// Events fold in any order, because each field is the newest value, or the earliest or latest
-    /// of several times.
+    /// Events can be folded in any order, because each field is the newest value, or the earliest
+    /// or latest of several times.
     public var law: FoldLaw { .any }
     /// A short explanation of the rule.
     public var ruleText: String? {

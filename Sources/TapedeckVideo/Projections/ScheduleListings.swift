@@ -6,7 +6,7 @@ public import TapedeckProjections
 /// A listing covers the networks or the web channels of one country on one day. Remotes never
 /// announce that an episode is cancelled; the episode is simply missing from the listing. Only the
 /// newest response for each listing is therefore used, and episodes that only earlier responses
-/// contain have been removed. Table 0 contains all listings by day.
+/// contain are treated as removed. Table 0 contains all listings by day.
 public struct ScheduleListings: Projection {
     /// Creates the projection.
     public init() {}
@@ -23,7 +23,7 @@ public struct ScheduleListings: Projection {
     public var ruleText: String? {
         """
         Only the newest response for each listing is used; episodes that only earlier \
-        responses contain have been removed.
+        responses contain are treated as removed.
         """
     }
     /// One table: by day.

@@ -17,7 +17,7 @@ public struct ShareList: Projection {
     public var tagKind: String { "video" }
     /// Shares of videos.
     public var eventTypes: [EventType] { [VideoShared.eventType] }
-    /// Events fold in any order, because shares are independent of each other.
+    /// Events can be folded in any order, because shares are independent of each other.
     public var law: FoldLaw { .any }
     /// A short explanation of the rule.
     public var ruleText: String? {

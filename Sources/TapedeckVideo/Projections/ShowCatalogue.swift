@@ -4,8 +4,9 @@ public import TapedeckProjections
 
 /// The shows and their casts, each merged from its observations.
 ///
-/// Observations fold in the order of their versions. A field with a value replaces the known value,
-/// a null field removes it, and a missing field changes nothing. A cast is replaced as a whole.
+/// Observations are folded in the order of their versions. A field with a value replaces the known
+/// value, a null field removes it, and a missing field changes nothing. A cast is replaced as a
+/// whole.
 public struct ShowCatalogue: Projection {
     /// Creates the projection.
     public init() {}

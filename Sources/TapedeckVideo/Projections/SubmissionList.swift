@@ -23,7 +23,8 @@ public struct SubmissionList: Projection {
     public var eventTypes: [EventType] {
         [VideoSubmitted.eventType, SubmissionObserved.eventType, IntentOutcome.eventType]
     }
-    /// Any order, because observations merge field by field, and each intent waits independently.
+    /// Any order, because observations are merged field by field, and each intent waits
+    /// independently.
     public var law: FoldLaw { .any }
     /// A short explanation of the rule.
     public var ruleText: String? {

@@ -11,8 +11,8 @@ public import TapedeckProjections
 /// the videos that were neither shared nor liked but are known for another reason. The value of a
 /// row is the visible part of the state.
 ///
-/// The user's last toggle determines whether a video is liked, until a remote confirms the toggle
-/// and then reports the likes of the video's broadcasts again. After that, or if there is no
+/// The user's last toggle determines whether a video is liked, unless a remote has confirmed the
+/// toggle and later reported the likes of the video's broadcasts. In that case, or if there is no
 /// toggle, the likes of the broadcasts determine whether it is liked.
 public struct VideoList: Projection {
     /// The rule for choosing the broadcast whose title and sharer represent a video.
@@ -37,7 +37,8 @@ public struct VideoList: Projection {
             VideoWatched.eventType,
         ]
     }
-    /// Events fold in any order, because versions determine the newest observation of a broadcast.
+    /// Events can be folded in any order, because versions determine the newest observation of a
+    /// broadcast.
     public var law: FoldLaw { .any }
     /// Five tables: all shared videos, the liked videos in two orders, the videos that were shared
     /// more than once, and the other known videos.
@@ -113,7 +114,7 @@ public struct VideoList: Projection {
         /// Whether the user likes the video.
         var isLiked: Bool { decidingLike?.isOn ?? (liked > 0) }
 
-        /// The user's last toggle, as long as it determines whether the video is liked.
+        /// The user's last toggle; nil unless it determines whether the video is liked.
         fileprivate var decidingLike: OwnLike? {
             guard let ownLike else { return nil }
             if let confirmed = ownLike.confirmedAt, let told = likesToldAt, told > confirmed {

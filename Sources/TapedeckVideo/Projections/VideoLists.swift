@@ -27,8 +27,8 @@ public struct VideoLists: Projection {
     public var tagKind: String { "video" }
     /// Observations of list entries.
     public var eventTypes: [EventType] { [VideoListed.eventType] }
-    /// Events fold in any order, because the fold order determines the newest observation of an
-    /// entry.
+    /// Events can be folded in any order, because the fold order determines the newest observation
+    /// of an entry.
     public var law: FoldLaw { .any }
     /// A short explanation of the rule.
     public var ruleText: String? {

@@ -9,12 +9,13 @@ public import TapedeckProjections
 /// within `window` after it are not, and the first later opening starts the next window. Only the
 /// first report of a viewing is used, no matter which device reports it or how late.
 ///
-/// An opening that starts a window is added to the remote's count until that count has been read
-/// again after the opening was sent. A refused or dropped opening is never added. If the outcome of
-/// a request is unknown, the opening is treated as accepted, because missing an opening is better
-/// than counting it twice. An opening is also treated as accepted if another device, which had not
-/// received it yet, sent its own report in the same window. If a count has no time, it is unknown
-/// which openings it includes. Table 0 contains one row per video, with its state.
+/// An opening that starts a window is added to the remote's count. A count that was read after the
+/// opening was sent includes the opening, which is then no longer added. A refused or dropped
+/// opening is never added. If the outcome of a request is unknown, the opening is treated as
+/// accepted, because missing an opening is better than counting it twice. An opening is also
+/// treated as accepted if another device, which had not received it yet, sent its own report in the
+/// same window. If a count has no time, it is unknown which openings it includes. Table 0 contains
+/// one row per video, with its state.
 ///
 /// | item | value |
 /// |---|---|
@@ -29,7 +30,7 @@ public import TapedeckProjections
 /// A report requests a refold if it precedes the start of its viewer's last window, or another
 /// report of the same viewing.
 public struct ViewCounts: Projection {
-    /// The time during which a viewer is counted only once, in milliseconds.
+    /// The time, in milliseconds, during which a viewer is counted only once.
     private let windowMilliseconds: Int64
 
     /// The default window: 24 hours.

@@ -17,11 +17,11 @@ public enum WatchLaterRule: String, Sendable {
 ///
 /// A **mark** is set by a toggle, at the toggle's stamp, or by a remote that shows the mark on one
 /// of the video's broadcasts. The time of a remote's mark is the version at which the current run
-/// of observations with the mark began. A **clear** is a toggle-off, or the crossing of a viewing:
-/// the viewing's first report at or after 75 % of a known duration. A clear removes all earlier
-/// marks; a remote that withdraws the mark of a broadcast removes only that mark. A viewing crosses
-/// 75 % only once: a mark set after the crossing remains until another viewing crosses 75 %. The
-/// video is on the list while any mark is left.
+/// of observations with the mark began. A **clear** is either a toggle-off or a **crossing**: a
+/// viewing's first report at or after 75 % of a known duration. A clear removes all earlier marks;
+/// a remote that withdraws the mark of a broadcast removes only that mark. A viewing crosses 75 %
+/// only once: a mark set after the crossing remains until another viewing crosses 75 %. The video
+/// is on the list while any mark is left.
 ///
 /// Since a clear removes all earlier marks, only the latest clear matters, and earlier marks need
 /// not be kept. The order of arrival therefore does not affect the items or the state:
@@ -55,8 +55,8 @@ public enum WatchLaterRule: String, Sendable {
 /// clear is the crossing of a viewing that turns out to have crossed earlier, or if an observation
 /// without the mark arrives late and falls within a run.
 ///
-/// `.rule2012` depends on whether the video was on the list during a viewing, so events fold in
-/// canonical order. `.rule2012` ignores runs of observations that have ended.
+/// `.rule2012` depends on whether the video was on the list during a viewing, so events are folded
+/// in canonical order. `.rule2012` ignores runs of observations that have ended.
 public struct WatchLater: Projection {
     /// The rule for removing viewed videos.
     public let rule: WatchLaterRule

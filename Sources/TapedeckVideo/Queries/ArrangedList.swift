@@ -188,8 +188,8 @@ private struct PlayabilityRows {
 
     /// Returns the rows of the tables that contain the videos in a state.
     ///
-    /// - Parameter time: The time after which rows are returned, in milliseconds since 1970; nil
-    ///   for all rows.
+    /// - Parameter time: The time, in milliseconds since 1970, up to which rows are skipped; nil to
+    ///   skip none.
     func checked(
         _ filter: PlayabilityFilter, from time: Int64?, limit: Int
     ) -> LiveList<LiveRow<PlayabilityEntry>> {

@@ -20,8 +20,8 @@ struct DayListings {
     /// time zone.
     ///
     /// Networks list an episode on the day on which it begins, and web channels list it on its
-    /// airdate. An airdate further away from `day` was reported for a different start time and is
-    /// ignored.
+    /// airdate. An airdate more than `QueryLimits.airdateDaysMax` days before or after `day` was
+    /// reported for a different start time and is ignored.
     static func days(of episode: EpisodeScheduled, on day: CalendarDay) -> Set<CalendarDay> {
         guard let airdate = CalendarDay(episode.airdate),
             abs(airdate.number - day.number) <= QueryLimits.airdateDaysMax

@@ -100,7 +100,8 @@ extension VideoQueries {
             windowSeconds: windowSeconds)
     }
 
-    /// Returns whether the content URLs of the given videos are available, in the same order.
+    /// Returns, for each of the given videos in the same order, whether its content URL is
+    /// available.
     public func extractions(
         of videos: [String], at now: UTCTime,
         windowSeconds: Double = QueryLimits.extractionWindowSeconds

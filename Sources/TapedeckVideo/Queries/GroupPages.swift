@@ -116,7 +116,7 @@ extension VideoQueries {
             guard key.starts(with: name) else {
                 throw ModelError(
                     .usage, "the cursor belongs to another group",
-                    hint: "pass the \"next\" or \"previous\" of a page of \(group.name)")
+                    hint: "pass the \"next\" or \"previous\" value of a page of \(group.name)")
             }
             return Array(key.dropFirst(name.count))
         }
@@ -365,7 +365,7 @@ private struct GroupRows<Reader: ViewReader> {
     }
 
     /// Returns the key of the row before `index`, or of the last row if there are fewer rows; nil
-    /// if there is no such row.
+    /// if `index` is 0 or there are no rows.
     func key(at index: Int) throws -> [UInt8]? {
         var (left, key) = (index, [UInt8]?.none)
         while left > 0 {

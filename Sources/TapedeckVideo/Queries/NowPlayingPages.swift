@@ -57,7 +57,7 @@ extension VideoQueries {
             next: next)
     }
 
-    /// Returns the estimated position of a device at a time, in seconds.
+    /// Returns the estimated position, in seconds, of a device at a given time.
     func position(of state: NowPlaying.State, at now: UTCTime) throws -> Double {
         let duration = try state.video.flatMap { video in
             try reader.state(

@@ -80,7 +80,7 @@ struct PageCursor {
         guard let text else { return nil }
         let error = ModelError(
             .usage, "the cursor does not belong to this list",
-            hint: "pass the \"next\" of the previous page, or no cursor for the first page")
+            hint: "pass the \"next\" value of the previous page, or no cursor for the first page")
         guard text.utf8.count <= textBytesMax else { throw error }
         var base64 = text.replacingOccurrences(of: "-", with: "+")
             .replacingOccurrences(of: "_", with: "/")

@@ -56,8 +56,8 @@ public struct PlayabilityEntry: Codable, Hashable, Sendable {
     /// The time of the next check; nil if no further check is needed, or if the video has never
     /// been checked and can be checked at any time.
     @NullWhenNil public var nextTryAt: UTCTime?
-    /// The time at which a remote's report of an unplayable video expires; nil if there is no such
-    /// report or it does not expire.
+    /// The time at which a remote's report of an unplayable video expires; nil if the video was not
+    /// reported, or if the report does not expire.
     @NullWhenNil public var until: UTCTime?
     /// Whether the video should be checked now.
     public var due: Bool
@@ -105,7 +105,7 @@ extension VideoQueries {
             key.tag, try reader.state(of: projections.playability, key: key.tag), at: now)
     }
 
-    /// Returns whether each of the given videos can be played at `now`, in the same order.
+    /// Returns, for each of the given videos in the same order, whether it can be played at `now`.
     public func playability(of videos: [String], at now: UTCTime) throws -> PlayabilityPage {
         PlayabilityPage(videos: try videos.map { try playability(of: $0, at: now) })
     }

@@ -26,7 +26,7 @@ struct ScheduleHistory {
     /// position at which the search stopped.
     mutating func touched(limit: Int) throws -> (episodes: [Int64], shows: [Int64]) {
         var found = Touched()
-        // An episode or a show usually has one event, so reading twice the limit per type is
+        // An episode or a show usually has one event, so `2 * limit` events of each type are
         // enough.
         for event in try events(count: 2 * limit) {
             var more = found

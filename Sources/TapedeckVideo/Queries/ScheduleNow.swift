@@ -10,8 +10,7 @@ public struct ScheduleNow: Codable, Hashable, Sendable {
 }
 
 extension QueryLimits {
-    /// By default, an episode counts as ending soon if it ends within this number of seconds: 15
-    /// minutes.
+    /// The default number of seconds within which an episode has to end to count as ending soon.
     public static let endingSoonSeconds = 900.0
     /// The maximum length of a listed episode, in hours; longer episodes are left out.
     static let episodeHoursMax: Int64 = 48

@@ -54,11 +54,11 @@ public struct ScheduleWeek: Codable, Hashable, Sendable {
 extension VideoQueries {
     /// Returns the schedule of an ISO week, Monday to Sunday.
     ///
-    /// Days are calendar days in each channel's time zone, including its clock changes. UTC is used
-    /// for channels without a country, and for time zones that this machine does not know. Episodes
-    /// that are missing from a newer complete listing of their day count as cancelled and are left
-    /// out. Throws `ModelError` with `.invalidTime` if `week` is not a date, or if its week ends
-    /// after the year 9999.
+    /// Days are calendar days in each channel's time zone, taking its clock changes into account.
+    /// UTC is used for channels without a country, and for time zones that this machine does not
+    /// know. Episodes that are missing from a newer complete listing of their day count as
+    /// cancelled and are left out. Throws `ModelError` with `.invalidTime` if `week` is not a date,
+    /// or if its week ends after the year 9999.
     ///
     /// - Parameter week: Any day of the week, as `YYYY-MM-DD`.
     public func schedule(week: String, scope: ScheduleScope) throws -> ScheduleWeek {
@@ -69,7 +69,7 @@ extension VideoQueries {
     /// week.
     ///
     /// The week changes at midnight in the time zone in which most of the scope's episodes around
-    /// that time begin, or in UTC if there are no such episodes. Throws `ModelError` with
+    /// that time begin, or in UTC if no episode begins around that time. Throws `ModelError` with
     /// `.invalidTime` if the week ends after the year 9999.
     public func schedule(at now: UTCTime, scope: ScheduleScope) throws -> ScheduleWeek {
         var zones = WeekZones(at: now)

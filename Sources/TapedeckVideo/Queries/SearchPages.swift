@@ -170,7 +170,8 @@ extension VideoQueries {
             guard key.starts(with: name) else {
                 throw ModelError(
                     .usage, "the cursor belongs to another search",
-                    hint: "pass the \"next\" of a page for the same words and scope")
+                    hint:
+                        "pass the \"next\" value of a page of results for the same words and scope")
             }
             return try SearchPosition(Array(key.dropFirst(name.count)))
         }

@@ -6,7 +6,7 @@ package struct ZoneCache {
 
     package init() {}
 
-    /// Returns the offset of a time zone from UTC at a given time, in seconds; 0 if the time zone
+    /// Returns the offset, in seconds, of a time zone from UTC at a given time; 0 if the time zone
     /// is nil or unknown.
     package mutating func offsetSeconds(_ zone: String?, milliseconds: Int64) -> Int {
         guard let zone else { return 0 }

@@ -71,7 +71,7 @@ public struct SearchIndex<Base: Projection>: Projection {
     }
     /// The tables of terms and of term beginnings, kind by kind.
     public var tables: [String] { kinds.flatMap(\.tables) }
-    /// True, because the index is maintained only once a search has used it.
+    /// True, because the index is maintained only after a search has used it.
     public var isOnDemand: Bool { true }
     /// False, because observers follow the results, not the index.
     public var rowsAreFollowed: Bool { false }

@@ -61,8 +61,8 @@ final class SearchSource {
     ) throws -> [SearchStream] {
         if word.isUnspaced {
             let pairs = SearchText.pairs(of: word.bytes[...]).map { Array(word.bytes[$0]) }
-            // The last element contains only the last letter, which must be searched for separately
-            // only if it is the word's only letter.
+            // The last element is the last letter alone. The pair before it already contains this
+            // letter, so search for the letter only if it is the entire word.
             if pairs.count > 1 { return pairs.dropLast().map { stream([(terms, $0)], weights) } }
         }
         let term = Array(SearchText.term(word.bytes[...]))
@@ -119,7 +119,7 @@ final class SearchSource {
     }
 }
 
-/// A sequence of rows with the same key prefix, read as places in order.
+/// A sequence of rows with the same key prefix, in key order; the rest of each key is a place.
 struct SearchRun {
     private let prefix: [UInt8]
     private let read: (_ lower: [UInt8], _ upper: [UInt8], Int) throws -> [Row]

@@ -86,7 +86,7 @@ import Testing
     }
 
     /// The remote shows only its newest broadcasts.
-    @Test func capRemovesNothing() throws {
+    @Test func broadcastsDisplacedByNewerOnesStayListed() throws {
         let channel = try Channel()
         try channel.sync()
         let before = try channel.listed()

@@ -17,7 +17,7 @@ struct ShelbyV2ReadTests {
         #expect(ada.simulator.violations.isEmpty)
     }
 
-    @Test func broadcastsAreCompleteAndFilteredByPlayer() throws {
+    @Test func broadcastsAreNotPagedAndCanBeFilteredByPlayer() throws {
         var ada = Caller.shelby()
         let asked = try ada.broadcasts()
         #expect(Set(asked.texts("video_player")) == ["youtube", "vimeo"])
@@ -27,7 +27,7 @@ struct ShelbyV2ReadTests {
         #expect(all.texts("created_at") == all.texts("created_at").sorted(by: >))
     }
 
-    @Test func pagingAndSinceAreViolations() throws {
+    @Test func pagingAndSinceParametersAreViolations() throws {
         for query in ["limit=10", "skip=20", "since_id=4e7179b8fa44c4166b005e8c", "page=2"] {
             var ada = Caller.shelby()
             let target = "/v2/channels/\(ada.channel())/broadcasts.json?\(query)"

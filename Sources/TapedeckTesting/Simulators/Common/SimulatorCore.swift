@@ -84,7 +84,7 @@ struct SimulatorCore: Sendable {
         return answerBroken ? .answerBroken : .fair
     }
 
-    /// The response of a failing server.
+    /// The response from a failing server.
     ///
     /// The response is HTML because the web server sends it, not the API.
     static let brokenAnswer = SimulatedResponse(

@@ -54,7 +54,7 @@ public struct TVmazeSimulator: RemoteSimulator, SimulatorEngine {
         take(request, at: now)
     }
 
-    /// Applies the schedule changes that occur until `now`.
+    /// Applies the schedule changes that occur up to `now`.
     public mutating func advance(to now: Int64) { pass(until: now) }
 
     /// Does nothing, because TVmaze has no tokens.
