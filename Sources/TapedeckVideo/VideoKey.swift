@@ -47,8 +47,7 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
                 "the video's key or URL is \(text.utf8.count) bytes long; the limit is "
                     + "\(VideoKey.textBytesMax)")
         }
-        let bytes = text.utf8.drop(while: VideoKey.isSpace)
-        let trimmed = String(text[bytes.startIndex...]).trimmingTrailingSpace()
+        let trimmed = text.trimmingSpace()
         guard !trimmed.isEmpty else { throw VideoKey.unknown("the key or URL is empty") }
         guard trimmed.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
             throw VideoKey.unknown(
@@ -56,14 +55,13 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
         }
         if let colon = trimmed.utf8.firstIndex(of: UInt8(ascii: ":")),
             trimmed.utf8[..<colon].allSatisfy(VideoKey.isProviderByte),
-            !trimmed[trimmed.utf8.index(after: colon)...].hasPrefix("//")
+            !trimmed.utf8[trimmed.utf8.index(after: colon)...].starts(with: "//".utf8)
         {
             let provider = String(trimmed[..<colon])
             let id = trimmed[trimmed.utf8.index(after: colon)...]
             // `youtube:watch?v=ID` names a video, but not by its id.
-            guard provider.lowercased() != "youtube" || !id.contains(where: VideoKey.endsID) else {
-                throw VideoKey.unknown("\"\(id.prefix(40))\" is not a valid youtube id")
-            }
+            guard !id.utf8.contains(where: VideoKey.endsID) || provider.lowercased() != "youtube"
+            else { throw VideoKey.unknown("\"\(id.prefix(40))\" is not a valid youtube id") }
             try self.init(provider: provider, id: String(id))
             return
         }
@@ -81,9 +79,10 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
     /// percent-encoded. Throws `ModelError` with `.invalidVideo` if the id is empty or too long, or
     /// the provider is invalid.
     public init(provider: String, id: String) throws(ModelError) {
-        let provider = provider.lowercased()
-        let id = VideoKey.encoded(
-            provider == "youtube" ? id.prefix { !VideoKey.endsID($0) } : id[...])
+        let isLowercase = !provider.utf8.contains { (0x41...0x5A).contains($0) }
+        let provider = isLowercase ? provider : provider.lowercased()
+        let end = provider == "youtube" ? id.utf8.firstIndex(where: VideoKey.endsID) : nil
+        let id = VideoKey.encoded(end.map { String(id[..<$0]) } ?? id)
         guard (1...VideoKey.providerBytesMax).contains(provider.utf8.count),
             provider.utf8.allSatisfy(VideoKey.isProviderByte),
             !VideoKey.schemes.contains(provider)
@@ -105,14 +104,16 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private static func endsID(_ character: Character) -> Bool { "&?#".contains(character) }
+    private static func endsID(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "&") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+    }
 
     /// Returns an id in which every byte that is not a visible ASCII character is percent-encoded.
     ///
     /// A leading `//` is encoded as well, because a key must not look like a URL.
-    private static func encoded(_ id: Substring) -> String {
+    private static func encoded(_ id: String) -> String {
         func isPlain(_ byte: UInt8) -> Bool { (0x21...0x7E).contains(byte) }
-        if id.utf8.allSatisfy(isPlain), !id.hasPrefix("//") { return String(id) }
+        if id.utf8.allSatisfy(isPlain), !id.utf8.starts(with: "//".utf8) { return id }
         let digits = Array("0123456789ABCDEF")
         var text = ""
         for (index, byte) in id.utf8.enumerated() {
@@ -172,9 +173,10 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension String {
-    fileprivate func trimmingTrailingSpace() -> String {
-        var text = self
-        while let last = text.utf8.last, VideoKey.isSpace(last) { text.removeLast() }
-        return text
+    fileprivate func trimmingSpace() -> String {
+        let first = utf8.firstIndex { !VideoKey.isSpace($0) } ?? endIndex
+        let last = utf8.lastIndex { !VideoKey.isSpace($0) }
+        let end = last.map { utf8.index(after: $0) } ?? endIndex
+        return first == startIndex && end == endIndex ? self : String(self[first..<end])
     }
 }
