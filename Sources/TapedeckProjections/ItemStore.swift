@@ -9,10 +9,17 @@ package protocol ItemStore: AnyObject {
     func remove(_ name: [UInt8])
     /// Removes all items.
     func clear()
-    /// Returns the first item whose name begins with `prefix`.
-    func first(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])?
+    /// Returns the first item whose name begins with `prefix` and is not less than `start`.
+    func first(_ prefix: [UInt8], from start: [UInt8]) -> (name: [UInt8], value: [UInt8])?
     /// Returns the last item whose name begins with `prefix`.
     func last(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])?
+}
+
+extension ItemStore {
+    /// Returns the first item whose name begins with `prefix`.
+    package func first(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])? {
+        first(prefix, from: prefix)
+    }
 }
 
 /// Items in memory, sorted by name.
@@ -123,8 +130,10 @@ package final class MemoryItems: ItemStore {
         count -= 1
     }
 
-    package func first(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])? {
-        var (chunk, index, _) = find(prefix)
+    package func first(
+        _ prefix: [UInt8], from start: [UInt8]
+    ) -> (name: [UInt8], value: [UInt8])? {
+        var (chunk, index, _) = find(start)
         if chunk < chunks.count, index == chunks[chunk].count {
             chunk += 1
             index = 0

@@ -40,6 +40,15 @@ public struct KeyedState<State: ProjectionState>: ~Copyable {
         items.first(prefix.bytes)
     }
 
+    /// Returns the first item after `name` whose name begins with `prefix`.
+    ///
+    /// - Parameter name: The name of an item, as `firstItem` and `nextItem` return it.
+    public func nextItem(
+        after name: [UInt8], prefix: RowKey
+    ) -> (name: [UInt8], value: [UInt8])? {
+        items.first(prefix.bytes, from: name + [0])
+    }
+
     /// Returns the last item whose name begins with `prefix`.
     public func lastItem(prefix: RowKey) -> (name: [UInt8], value: [UInt8])? {
         items.last(prefix.bytes)

@@ -88,7 +88,7 @@ final class LiveItems: ItemStore {
     // MARK: - ItemStore
 
     var isUsed: Bool {
-        written.isUsed || !isFromNothing && attempt(nil, { try firstStored([]) }) != nil
+        written.isUsed || !isFromNothing && attempt(nil, { try firstStored([], from: []) }) != nil
     }
 
     func get(_ name: [UInt8]) -> [UInt8]? {
@@ -109,11 +109,11 @@ final class LiveItems: ItemStore {
 
     func clear() { begin(fromNothing: true) }
 
-    func first(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])? {
-        let held = written.first(prefix)
-        guard !isFromNothing, let stored = attempt(nil, { try firstStored(prefix) }) else {
-            return held
-        }
+    func first(_ prefix: [UInt8], from start: [UInt8]) -> (name: [UInt8], value: [UInt8])? {
+        let held = written.first(prefix, from: start)
+        guard !isFromNothing,
+            let stored = attempt(nil, { try firstStored(prefix, from: start) })
+        else { return held }
         guard let held else { return stored }
         return stored.name.lexicographicallyPrecedes(held.name) ? stored : held
     }
@@ -127,11 +127,13 @@ final class LiveItems: ItemStore {
         return held.name.lexicographicallyPrecedes(stored.name) ? stored : held
     }
 
-    /// Returns the first stored item that has not been removed.
-    private func firstStored(_ prefix: [UInt8]) throws -> (name: [UInt8], value: [UInt8])? {
+    /// Returns the first stored item, at or after `first`, that has not been removed.
+    private func firstStored(
+        _ prefix: [UInt8], from first: [UInt8]
+    ) throws -> (name: [UInt8], value: [UInt8])? {
         try lookUp(prefix) { table, start in
             let cursor = try transaction.cursor(table)
-            var found = try cursor.seek(start)
+            var found = try cursor.seek(start + first.dropFirst(prefix.count))
             while let entry = found, entry.key.starts(with: start) {
                 let name = Array(entry.key[keyCount...])
                 if !removed.contains(name) { return (name, Array(entry.value)) }

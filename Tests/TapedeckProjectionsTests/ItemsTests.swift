@@ -68,6 +68,10 @@ import Testing
                     #expect(items.get(name) == model.get(name), "\(seed), round \(round)")
                     #expect(items.first(prefix)?.name == model.first(prefix)?.name, "\(seed)")
                     #expect(items.first(prefix)?.value == model.first(prefix)?.value, "\(seed)")
+                    let next = items.first(prefix, from: name + [0])
+                    let expected = model.first(prefix, from: name + [0])
+                    #expect(next?.name == expected?.name, "\(seed)")
+                    #expect(next?.value == expected?.value, "\(seed)")
                     #expect(items.last(prefix)?.name == model.last(prefix)?.name, "\(seed)")
                     #expect(items.last(prefix)?.value == model.last(prefix)?.value, "\(seed)")
                 }

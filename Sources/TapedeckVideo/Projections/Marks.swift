@@ -10,7 +10,6 @@ enum Marks {
     static let told: [UInt8] = [UInt8(ascii: "t")]
     static let ownTold: [UInt8] = [UInt8(ascii: "x")]
     static let broadcast: [UInt8] = [UInt8(ascii: "b")]
-    static let shared: [UInt8] = [UInt8(ascii: "s")]
     static let viewing: [UInt8] = [UInt8(ascii: "v")]
 
     static func name(_ order: FoldOrder) -> RowKey { RowKey(toggle + order.item) }
@@ -21,10 +20,6 @@ enum Marks {
 
     static func toldName(time: Int64, id: [UInt8]) -> RowKey {
         BroadcastItems.name(told, BroadcastPlace(time: time, id: id))
-    }
-
-    static func sharedName(time: Int64, id: [UInt8]) -> RowKey {
-        BroadcastItems.name(shared, BroadcastPlace(time: time, id: id))
     }
 
     /// Returns the current run of a broadcast's observations; nil if the broadcast is unknown.
@@ -59,18 +54,27 @@ enum Marks {
         refresh(&key)
     }
 
-    /// Updates the time of the latest share if the share time of a broadcast has changed.
+    /// Updates the time of the latest share after the share time of a broadcast has changed.
     ///
-    /// A time is nil if the remote does not have the broadcast or its share time is unknown.
+    /// A time is nil if the remote does not have the broadcast or its share time is unknown. Reads
+    /// all broadcasts only if the latest share has moved back.
     static func reshare(
-        _ id: [UInt8], from old: Int64?, to new: Int64?,
-        _ key: inout KeyedState<WatchLater.State>
-    ) {
+        from old: Int64?, to new: Int64?, _ key: inout KeyedState<WatchLater.State>
+    ) throws(ModelError) {
         guard old != new else { return }
-        if let old { key.removeItem(sharedName(time: old, id: id)) }
-        if let new { key.setItem(sharedName(time: new, id: id), []) }
-        key.state.sharedAt = key.lastItem(prefix: RowKey(shared)).flatMap {
-            BroadcastItems.place(name: $0.name)?.time
+        if let new, new >= key.state.sharedAt ?? new {
+            key.state.sharedAt = new
+            return
+        }
+        guard old == key.state.sharedAt else { return }
+        key.state.sharedAt = nil
+        let list = RowKey(broadcast)
+        var next = key.firstItem(prefix: list)
+        while let item = next {
+            if let time = try ObservedBroadcast(decoding: item.value).sharedAt {
+                key.state.sharedAt = max(time, key.state.sharedAt ?? time)
+            }
+            next = key.nextItem(after: item.name, prefix: list)
         }
     }
 

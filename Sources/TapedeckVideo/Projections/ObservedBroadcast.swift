@@ -43,8 +43,11 @@ struct ObservedBroadcast: Equatable {
     private init(reading reader: inout StateReader) throws(ModelError) {
         run = try ObservedRun(reading: &reader)
         presence = try Presence(reading: &reader)
+        let order = presence.order
         share = try reader.optional { (reader) throws(ModelError) in
-            Share(order: try reader.foldOrder(), time: try reader.int64())
+            Share(
+                order: try reader.bool() ? order : try reader.foldOrder(),
+                time: try reader.int64())
         }
     }
 
@@ -53,7 +56,9 @@ struct ObservedBroadcast: Equatable {
         run.encode(into: &writer)
         presence.encode(into: &writer)
         writer.add(share) { writer, share in
-            writer.add(share.order)
+            // Usually, the newest observation has the creation time.
+            writer.add(share.order == presence.order)
+            if share.order != presence.order { writer.add(share.order) }
             writer.add(share.time)
         }
         return writer.bytes

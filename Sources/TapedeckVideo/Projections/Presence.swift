@@ -3,7 +3,7 @@ internal import TapedeckProjections
 
 /// Whether a remote has an object, according to the newest observation of the object.
 struct Presence: Equatable {
-    private var order: FoldOrder
+    private(set) var order: FoldOrder
     private(set) var isRemoved: Bool
 
     init(order: FoldOrder, isRemoved: Bool) {

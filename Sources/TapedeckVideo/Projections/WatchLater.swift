@@ -33,7 +33,6 @@ public enum WatchLaterRule: String, Sendable {
 /// | `t` time id | empty: a current run that was not started by a toggle from this store |
 /// | `x` id | empty: a current run that was started by a toggle from this store |
 /// | `b` id | the `ObservedBroadcast` |
-/// | `s` time id | empty: a broadcast that the remote has, by the time of its share |
 /// | `v` viewing | the order of the viewing's first crossing |
 /// | `k` event id | `DeliveredMark`s: the broadcasts that carry a toggle's mark on a remote |
 /// | `d` id | the versions at which toggles were confirmed on the broadcast |
@@ -88,8 +87,8 @@ public struct WatchLater: Projection {
 
     /// `watch-later`.
     public var name: String { "watch-later" }
-    /// The version is 9, or 10 with the 2012 rule.
-    public var version: Int { rule == .rule2012 ? 10 : 9 }
+    /// The version is 11, or 12 with the 2012 rule.
+    public var version: Int { rule == .rule2012 ? 12 : 11 }
     /// The rule.
     public var parameters: String { "rule=\(rule.rawValue)" }
     /// `video`.
@@ -296,14 +295,14 @@ public struct WatchLater: Projection {
         }
         guard broadcast != before else { return }
         key.setItem(name, broadcast.encoded)
-        let id = event.payload.bytes(wire.broadcast)
-        Marks.reshare(id, from: before?.sharedAt, to: broadcast.sharedAt, &key)
+        try Marks.reshare(from: before?.sharedAt, to: broadcast.sharedAt, &key)
         let (run, old) = (broadcast.run, before?.run)
         if run.fall != old?.fall {
             try Marks.takeBack(&key)
             Marks.refresh(&key)
         }
         guard run.begin?.time != old?.begin?.time else { return }
+        let id = event.payload.bytes(wire.broadcast)
         try Marks.retell(id, from: old?.begin?.time, to: run.begin?.time, &key)
     }
 
