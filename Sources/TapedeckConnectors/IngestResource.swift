@@ -184,9 +184,15 @@ struct IngestContext: Sendable {
     }
 
     /// Proposes an observation; if it exceeds a limit, records a refusal at `path`.
-    func propose(_ sighting: some Observation, at path: String, in result: inout IngestResult) {
+    ///
+    /// - Parameter reportedAt: See `ProposedEvent.init(sighting:observedAt:reportedAt:)`.
+    func propose(
+        _ sighting: some Observation, reportedAt: Int64? = nil, at path: String,
+        in result: inout IngestResult
+    ) {
         do {
-            let proposal = try ProposedEvent(sighting: sighting, observedAt: observedAt)
+            let proposal = try ProposedEvent(
+                sighting: sighting, observedAt: observedAt, reportedAt: reportedAt)
             result.add(proposal)
             try IngestContext.findings(of: proposal).forEach { result.add($0) }
         } catch let error as ModelError {

@@ -56,6 +56,13 @@ import Testing
         try await report("tv", "youtube:a", at: 50, isPlaying: true)
         stage.wait(3_600)
         #expect(try await devices().first?.estimatedSeconds == 60)
+        // The duration may also come from a remote.
+        var described = VideoDescribed()
+        (described.video, described.durationSeconds) = ("vimeo:2", 213)
+        try await stage.store.append([described])
+        try await report("radio", "vimeo:2", at: 10, isPlaying: true)
+        stage.wait(3_600)
+        #expect(try await devices().first?.estimatedSeconds == 213)
     }
 
     @Test func handOffsStopAtTheEndOfTheVideo() async throws {

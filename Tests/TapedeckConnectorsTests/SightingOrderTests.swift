@@ -91,4 +91,48 @@ import Testing
         let shuffled = answers.shuffled(using: &random).map(\.events)
         #expect(try await digests(shuffled) == expected, "TAPEDECK_SEED=\(runSeed)")
     }
+
+    /// Returns the facts that a second reading of a document adds to the first.
+    private func added(
+        _ name: String, _ bytes: [UInt8], show: Int64? = nil, list: String? = nil
+    ) throws -> [ObservedFact] {
+        func facts(at time: Int64) throws -> [ObservedFact] {
+            try IngestResource.named(name).read(bytes, show: show, list: list, observedAt: time)
+                .proposals.compactMap(\.fact)
+        }
+        let known = try facts(at: 1_700_000_000_000)
+        return try facts(at: 1_700_000_060_000).filter { fact in
+            !EventLog.isKnown(fact, among: known.filter { $0.entity == fact.entity })
+        }
+    }
+
+    @Test(.enabled(if: Fixtures.arePresent, "no recorded responses: set TAPEDECK_FIXTURES"))
+    func recordedResponsesReadAgainAddNothing() throws {
+        for (folder, name) in Fixtures.resources {
+            for file in try Fixtures.files(folder) {
+                let added = try added(name, Fixtures.bytes(file), show: Fixtures.show(file))
+                #expect(added.isEmpty, "\(file)")
+            }
+        }
+    }
+
+    /// Two shares of one video may contain different titles and pictures.
+    @Test func differingDescriptionsOfAVideoAreRecordedOnce() throws {
+        let broadcasts = ["b1", "b2", "b3"].enumerated().map { number, id in
+            #"{"_id":"\#(id)","video_provider_name":"vimeo","video_id_at_provider":"12","#
+                + #""video_title":"T\#(number)","created_at":"2012-01-0\#(number + 1)T00:00:00Z"}"#
+        }
+        for list in [broadcasts, broadcasts.reversed()] {
+            let json = "[" + list.joined(separator: ",") + "]"
+            #expect(try added("shelby/broadcasts", Array(json.utf8)).isEmpty)
+        }
+        let entries = (1...3).map { number in
+            let id = "5000000\(number)0000000000000000"
+            return #"{"id":"6\#(id.dropFirst())","action":8,"frame":{"id":"\#(id)","#
+                + #""creator":{"id":"x","nickname":"ann"},"video":{"provider_name":"vimeo","#
+                + #""provider_id":"12","title":"T\#(number)"}}}"#
+        }
+        let json = #"{"status":200,"result":["# + entries.joined(separator: ",") + "]}"
+        #expect(try added("shelby/dashboard", Array(json.utf8)).isEmpty)
+    }
 }

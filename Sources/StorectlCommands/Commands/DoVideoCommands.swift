@@ -164,7 +164,9 @@ struct DoHandOffCommand: AsyncParsableCommand {
     func run() async throws {
         let change = HandOff(from: from, to: to, now: .now)
         let known = VideoProjections.standard
-        try await options.decide([known.nowPlaying, known.playback]) { try change.decide($0) }
+        try await options.decide([known.nowPlaying, known.playback, known.videos]) {
+            try change.decide($0)
+        }
     }
 }
 

@@ -23,7 +23,9 @@ struct QueryNowPlayingCommand: ParsableCommand {
         let time = try now.time()
         if let video { _ = try VideoKey(video) }
         let projections = VideoProjections.standard
-        let wanted: [any Projection] = [projections.nowPlaying, projections.playback]
+        let wanted: [any Projection] = [
+            projections.nowPlaying, projections.playback, projections.videos,
+        ]
         let found = try options.query(projections, wanted) { queries in
             if let video {
                 return try queries.nowPlaying(

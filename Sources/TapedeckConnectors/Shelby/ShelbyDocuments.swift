@@ -53,7 +53,11 @@ enum ShelbyDocuments {
             let broadcast = try BroadcastReceived(shelby: element)
             context.propose(broadcast, at: path, in: &result)
             if let description = try element.description(of: broadcast.video, in: "video_") {
-                context.propose(description, at: path, in: &result)
+                // Broadcasts of one video may describe the video differently.
+                context.propose(
+                    description,
+                    reportedAt: broadcast.hasCreatedAt ? broadcast.createdAt.milliseconds : nil,
+                    at: path, in: &result)
             }
         } catch {
             result.refuse(error)

@@ -398,7 +398,9 @@ struct ShelbyV1Reading {
         if frame.isLike(of: user) { likes.append(frame) }
         if isShared { propose(frame.broadcast(for: user), at: path) }
         propose(frame.sighting(for: user), at: path)
-        if let description = frame.description { propose(description, at: path) }
+        if let description = frame.description {
+            propose(description, reportedAt: frame.id.milliseconds, at: path)
+        }
         for message in frame.messages {
             propose(message.sighting(of: frame.video, in: frame.conversation), at: path)
         }
@@ -412,9 +414,12 @@ struct ShelbyV1Reading {
         }
     }
 
-    private mutating func propose(_ sighting: some Observation, at path: String) {
+    private mutating func propose(
+        _ sighting: some Observation, reportedAt: Int64? = nil, at path: String
+    ) {
         do {
-            let proposal = try ProposedEvent(sighting: sighting, observedAt: observedAt)
+            let proposal = try ProposedEvent(
+                sighting: sighting, observedAt: observedAt, reportedAt: reportedAt)
             content.sightings += [proposal] + (try IngestContext.findings(of: proposal))
         } catch let error as ModelError {
             refuse(IngestRefusal(path, error))

@@ -106,7 +106,8 @@ enum ShelbyV1Lists {
             }
             context.propose(frame.sighting(for: nil), at: path, in: &result)
             if let description = frame.description {
-                context.propose(description, at: path, in: &result)
+                context.propose(
+                    description, reportedAt: frame.id.milliseconds, at: path, in: &result)
             }
             for message in frame.messages {
                 context.propose(

@@ -151,15 +151,27 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
     /// short secret.
     private static let redacted = "\0"
 
+    /// Replaces a secret in a text; a secret of fewer than `recognizedCount` characters is replaced
+    /// only if it is not part of a word.
     private static func redacting(_ text: String, _ secret: String) -> String {
         let start = secret.prefix(recognizedCount)
+        let isShort = secret.count < recognizedCount
         var (redacted, rest) = ("", text[...])
         while let found = rest.firstRange(of: start) {
             let common = zip(rest[found.lowerBound...], secret).prefix { $0 == $1 }.count
-            redacted += rest[..<found.lowerBound] + RemoteLogin.redacted
-            rest = rest[found.lowerBound...].dropFirst(common)
+            let after = rest[found.lowerBound...].dropFirst(common)
+            let before = text[..<found.lowerBound].last
+            let isPart = isShort && (isWord(before) || isWord(after.first))
+            redacted += rest[..<found.lowerBound]
+            redacted +=
+                isPart ? rest[found.lowerBound..<after.startIndex] : RemoteLogin.redacted[...]
+            rest = after
         }
         return redacted + rest
+    }
+
+    private static func isWord(_ character: Character?) -> Bool {
+        character.map { $0.isLetter || $0.isNumber } ?? false
     }
 
     /// Returns whether another login has the same secrets and account, ignoring the address.

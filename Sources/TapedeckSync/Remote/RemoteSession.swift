@@ -481,7 +481,9 @@ package struct RemoteSession {
         switch failure.code {
         case .unauthorized, .offline, .throttled: return true
         case .unavailable, .redirected:
-            // A request that makes the remote fail must not block other requests.
+            // A request that makes the remote fail must not block other requests, unless the remote
+            // asks for a pause.
+            if failure.retryAfter != nil { return true }
             if case .delivery = pending { return false }
             if case .probe = pending { return false }
             return true

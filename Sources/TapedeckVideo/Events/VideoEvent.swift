@@ -68,10 +68,12 @@ extension Observation {
         fact(payload: payload, observedAt: nil)
     }
 
-    fileprivate func fact(payload: [UInt8], observedAt: Int64?) -> ObservedFact {
-        let sighted = observedAt.map { UInt64(max(0, $0) / Self.versionMilliseconds) }
+    fileprivate func fact(
+        payload: [UInt8], observedAt: Int64?, reportedAt: Int64? = nil
+    ) -> ObservedFact {
+        let time = (reportedAt ?? observedAt).map { UInt64(max(0, $0) / Self.versionMilliseconds) }
         return ObservedFact(
-            entity: entity, content: payload, version: remoteVersion ?? sighted ?? 0,
+            entity: entity, content: payload, version: remoteVersion ?? time ?? 0,
             observedAt: observedAt)
     }
 }
@@ -79,10 +81,18 @@ extension Observation {
 extension ProposedEvent {
     /// Creates a proposal for an observation.
     ///
-    /// - Parameter observedAt: The time of the response, in milliseconds since 1970; nil if
-    ///   unknown.
-    public init(sighting: some Observation, observedAt: Int64?) throws {
-        try self.init(sighting) { sighting.fact(payload: $0, observedAt: observedAt) }
+    /// - Parameters:
+    ///   - observedAt: The time of the response, in milliseconds since 1970; nil if unknown.
+    ///   - reportedAt: If the remote reports no version, the time in milliseconds since 1970 to use
+    ///     as the version instead of `observedAt`. A response that contains different reports about
+    ///     one object needs such a time for each report; otherwise, the reports would replace each
+    ///     other and be recorded again at every sync.
+    public init(
+        sighting: some Observation, observedAt: Int64?, reportedAt: Int64? = nil
+    ) throws {
+        try self.init(sighting) {
+            sighting.fact(payload: $0, observedAt: observedAt, reportedAt: reportedAt)
+        }
     }
 }
 

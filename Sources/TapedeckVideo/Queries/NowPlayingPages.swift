@@ -59,11 +59,11 @@ extension VideoQueries {
 
     /// Returns the estimated position, in seconds, of a device at a given time.
     func position(of state: NowPlaying.State, at now: UTCTime) throws -> Double {
-        let duration = try state.video.flatMap { video in
-            try reader.state(
-                of: projections.playback, key: Tag(unchecked: "video/\(video)"))?.duration
-        }
-        return state.position(at: now, duration: duration?.seconds)
+        guard let video = state.video else { return state.position(at: now, duration: nil) }
+        let key = Tag(unchecked: "video/\(video)")
+        let played = try reader.state(of: projections.playback, key: key)?.duration?.seconds
+        let described = try reader.state(of: projections.videos, key: key)?.about.durationSeconds
+        return state.position(at: now, duration: played ?? described)
     }
 
     /// Returns the device in a row.
