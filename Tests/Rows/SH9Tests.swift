@@ -64,6 +64,11 @@ import Testing
             try queries.shareText(of: "youtube:aqz-KE-bpKQ", to: "facebook").text
         }
         #expect(text == "\"Bunny\" on http://shl.by/a")
+        await #expect(throws: StoreError.self) {
+            try await stage.ask { queries, _ in
+                try queries.shareText(of: "youtube:aqz-KE-bpKQ", to: "myspace")
+            }
+        }
     }
 
     @Test func eachDestinationIsASeparateIntent() async throws {

@@ -106,7 +106,10 @@ struct SR1Tests {
         let behind = try await stage.page("timeline", limit: 50, cursor: middle.next)
         #expect(behind.ids == Array(all[15...]) && behind.next == nil)
         #expect(try await stage.page("timeline").previous == nil)
-        #expect(try await stage.page("timeline", from: 25).ids.isEmpty)
+        let end = try await stage.page("timeline", from: 25, limit: 5)
+        #expect(end.ids.isEmpty && end.next == nil)
+        let last = try await stage.page("timeline", limit: 5, cursor: end.previous)
+        #expect(try await last.ids == stage.page("timeline", from: 20).ids)
     }
 
     @Test func pagesStayConsistentWhileTheListGrows() async throws {

@@ -89,10 +89,11 @@ extension VideoQueries {
     ///   - video: The video's key, or any of its URLs.
     ///   - destination: `twitter`, `facebook`, `tumblr` or `email`.
     ///
-    /// Throws `ModelError` with `.invalidVideo`, and `ShareVideo.Refusal` if the video is unknown.
-    /// Costs a few lookups.
+    /// Throws `ModelError` with `.invalidVideo` or, for an unknown destination, `.invalidPayload`,
+    /// and `ShareVideo.Refusal` if the video is unknown. Costs a few lookups.
     public func shareText(of video: String, to destination: String) throws -> ShareText {
-        try shareText(of: VideoKey(video), to: destination)
+        try VideoShared.check(destination)
+        return try shareText(of: VideoKey(video), to: destination)
     }
 
     func shareText(of video: VideoKey, to destination: String) throws -> ShareText {

@@ -142,6 +142,16 @@ extension VideoShared: VideoEvent {
     /// The destinations to which a video can be shared.
     static let destinationsKnown: Set<String> = ["twitter", "facebook", "tumblr", "email"]
 
+    /// Throws `ModelError` with `.invalidPayload` for an unknown destination.
+    static func check(_ destination: String) throws(ModelError) {
+        guard destinationsKnown.contains(destination) else {
+            throw FieldChecks.invalid(
+                "destinations",
+                "contains \"\(destination.prefix(40))\"; valid destinations are "
+                    + destinationsKnown.sorted().joined(separator: ", "))
+        }
+    }
+
     /// The tag of the video.
     public var tags: [Tag] { get throws { [try VideoKey(video).tag] } }
 
@@ -153,13 +163,7 @@ extension VideoShared: VideoEvent {
         guard !destinations.isEmpty else {
             throw FieldChecks.invalid("destinations", "is missing or empty")
         }
-        for destination in destinations
-        where !VideoShared.destinationsKnown.contains(destination) {
-            throw FieldChecks.invalid(
-                "destinations",
-                "contains \"\(destination.prefix(40))\"; valid destinations are "
-                    + VideoShared.destinationsKnown.sorted().joined(separator: ", "))
-        }
+        for destination in destinations { try VideoShared.check(destination) }
         try FieldChecks.text(text, "text")
         try FieldChecks.text(to, "to")
         for address in recipients { try FieldChecks.email(address, "to") }

@@ -134,12 +134,17 @@ extension VideoQueries {
         }
         let start = try cursor == nil ? rows.key(at: index) : .some(place(.group))
         let found = try collect(isBackwards: false, from: start)
-        let hasFront =
-            try start != nil && found.first.map { try rows.hasRow(before: $0.key) } ?? false
+        var previous: String?
+        if start != nil, let first = found.first {
+            previous = try rows.hasRow(before: first.key) ? text(.groupBackwards, first) : nil
+        } else if let start {
+            // The page is after the last row, and the previous page ends with that row.
+            previous = PageCursor.text(.groupBackwards, name + start + [0])
+        }
         return GroupPage(
             group: group.name, videos: found.entries,
             next: found.hasMore ? text(.group, found.last) : nil,
-            previous: hasFront ? text(.groupBackwards, found.first) : nil)
+            previous: previous)
     }
 
     private func scan(
