@@ -97,10 +97,20 @@ public enum Connectors {
     ) -> RemoteConnection {
         RemoteConnection(
             account: {
-                try runner.read([projections.accounts.name]) {
-                    try VideoQueries($0, projections: projections).ownAccount(at: remote.system)?
-                        .account
+                let (own, signedIn) = try runner.read([projections.accounts.name]) {
+                    let queries = VideoQueries($0, projections: projections)
+                    return (
+                        try queries.ownAccount(at: remote.system)?.account,
+                        try queries.signedInAccounts(at: remote.system, limit: 2).map(\.account)
+                    )
                 }
+                guard let own, signedIn.count > 1 else { return own }
+                throw SyncFailure(
+                    .conditionFailed,
+                    "devices with different logins on \(remote.name) have synced with each other: "
+                        + signedIn.joined(separator: " and "),
+                    hint: "drop the changes that \(own) must not send (storectl outbox drop), then "
+                        + "log in again as \(own)")
             },
             remote: {
                 let known = try runner.read([Remotes().name]) { try Remotes.all($0) }

@@ -432,6 +432,7 @@ package struct RemoteSession {
         let kept = options.isLive ? RemoteSession.requestsKeptLive : RemoteSession.requestsKept
         let free = pending.isPage ? kept : 0
         let limit = max(1, manifest.rateCount - free)
+        if let failure = try refusedLogin(pending) { return try end(failure) }
         if sentAt.count >= limit {
             let wait = SyncWait(
                 reason: .throttled, message: "the remote's rate limit is reached",
@@ -450,6 +451,21 @@ package struct RemoteSession {
         sentAt.append(now)
         self.pending = pending
         return .send(authorized(request, as: account))
+    }
+
+    /// Returns the failure if the login is not for the account that the store belongs to.
+    ///
+    /// Logins are compared when they are made, but two stores with different logins may sync with
+    /// each other afterwards.
+    private func refusedLogin(_ pending: Pending) throws -> SyncFailure? {
+        if case .login = pending { return nil }
+        guard let account = login.account, !account.isAnonymous else { return nil }
+        do {
+            try account.check(against: try connection.account(), at: remote)
+            return nil
+        } catch let failure as SyncFailure {
+            return failure
+        }
     }
 
     /// Sends the last request again after the remote has refused it.

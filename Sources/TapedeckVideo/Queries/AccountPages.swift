@@ -67,7 +67,7 @@ extension VideoQueries {
     }
 
     /// Returns the signed-in accounts of a system, sorted by nickname.
-    func signedInAccounts(
+    package func signedInAccounts(
         at system: String, limit: Int = QueryLimits.pageCountMax
     ) throws -> [AccountEntry] {
         let lower = RowKey().text(system.lowercased())

@@ -65,6 +65,22 @@ import Testing
         #expect(try file.read(device.remote)?.account == nil)
     }
 
+    /// Two devices log in to different accounts and sync with each other only afterwards.
+    @Test func nothingIsSentAfterStoresOfDifferentAccountsHaveMet() throws {
+        let rig = ShelbyV1Rig()
+        let device = try rig.device()
+        try device.sync()
+        try like(device, rig)
+        try device.append(
+            SignedIn.with { ($0.account, $0.system) = ("somebody else", "shelby") })
+        let sent = device.world.requests.count
+        let report = try #require(try device.sync())
+        #expect(report.failure?.code == .conditionFailed)
+        #expect(report.failure?.message.contains("somebody else") == true)
+        #expect(device.world.requests.count == sent)
+        #expect(try device.outbox().count == 1)
+    }
+
     @Test func logoutStopsALiveSession() async throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()
