@@ -14,7 +14,7 @@ public import TapedeckVideo
 ///
 /// A held-back report is kept in a file in the store. The report survives the end of the process,
 /// and is recorded with its original time when the recorder is opened again. A held-back report may
-/// be lost in a power failure. Lists show a report once it is recorded, which happens after at most
+/// be lost in a power failure. A report appears in lists once it is recorded, after at most
 /// `PlaybackCoalescing.holdSecondsMax` seconds.
 ///
 /// The recorder sets `playedSeconds` in each report, measured by a monotonic clock, which keeps

@@ -130,8 +130,8 @@ public struct StoreRemotes: Sendable {
     /// Changes which lists of a remote are read, on all of the user's devices.
     ///
     /// The next sync reads the new lists; a live sync reads them at once. The videos of a list are
-    /// in the `VideoGroup` of the same name, and `VideoQueries.lists` describes the lists. The known
-    /// videos of removed lists stay.
+    /// in the `VideoGroup` of the same name, and `VideoQueries.lists` describes the lists. Videos
+    /// that were already read from a removed list are kept.
     ///
     /// - Parameters:
     ///   - added: For Shelby's API v1, the names `following` (the rolls that the user follows),
@@ -151,7 +151,7 @@ public struct StoreRemotes: Sendable {
         var remote = try named(name)
         guard Connectors.hasLists(remote.system, url: remote.url) else {
             throw SyncError(
-                .usage, "the lists of \(remote.name) cannot be chosen",
+                .usage, "the lists to read from \(remote.name) cannot be chosen",
                 hint: "only remotes of \(Shelby.system) whose URL ends in /v1 have such lists")
         }
         // Lists can be removed even if this version does not know them or there are too many.

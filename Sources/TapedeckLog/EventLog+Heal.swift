@@ -100,7 +100,7 @@ extension EventLog {
         return (UInt64(losers.count), try finish(writer, settling: sources, transaction))
     }
 
-    /// Returns the origin for reissuing a history.
+    /// Returns the origin under which the events of a history are reissued.
     ///
     /// The new origin is derived from the first event, so that every store with this history
     /// assigns the same ids and no event is used twice.

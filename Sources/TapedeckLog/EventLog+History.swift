@@ -85,7 +85,7 @@ extension EventLog {
         return UInt32(littleEndian: record.loadUnaligned(as: UInt32.self))
     }
 
-    /// Returns the mark of this history up to a position and an override change.
+    /// Returns the mark of this history up to `position` and the override change `change`.
     ///
     /// The cost is a lookup per origin, and more lookups for origins with events after the
     /// position.
@@ -136,8 +136,10 @@ extension EventLog {
         return crc32c(row, seed: crc32c(value))
     }
 
-    /// Returns each origin's last position up to `position`; origins without an event among the
-    /// nearest records are left out.
+    /// Returns the position of each origin's last event at or before `position`.
+    ///
+    /// Only the `recordsWalkedMax` records up to `position` are examined; origins without an event
+    /// among them are left out.
     private func lastPositions(
         of origins: Set<UInt32>, near position: UInt64,
         _ transaction: borrowing some Readable & ~Copyable

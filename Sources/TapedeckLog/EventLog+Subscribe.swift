@@ -145,7 +145,8 @@ extension EventLog {
     /// Returns the initial marks of a subscription.
     ///
     /// A subscription that starts at `.now` also has marks at earlier positions. If the log is
-    /// later restored to an earlier state, the events after the newest valid mark are new.
+    /// later restored to an earlier state, the subscription delivers the events after the newest
+    /// mark that is still valid.
     func marks(
         of start: SubscriptionStart, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> SubscriptionMarks {

@@ -83,7 +83,8 @@ final class NewStore {
             guard adopts else {
                 throw LogError(
                     .storeExists, "\(place.log) has events, but \(place.marker) is missing",
-                    hint: "run storectl init to make it a store again, or move it away")
+                    hint: "run storectl init to make the directory a store again, or move the log "
+                        + "away")
             }
             try place.writeMarker(store: begun.store.description, format: begun.format)
             hasPlacedMarker = true

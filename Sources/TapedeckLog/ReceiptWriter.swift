@@ -74,8 +74,8 @@ struct ReceiptWriter: ~Copyable {
 
     /// Updates the override of an event to `standing`.
     ///
-    /// An existing row is kept even if its stamp again equals the event's own stamp, so that
-    /// readers that have folded the row's previous stamp notice the change.
+    /// An existing row is never deleted, even if the effective stamp returns to the event's own
+    /// stamp: readers that have folded the row's previous stamp must notice the change.
     mutating func settle(
         _ standing: Standing, of stamp: Stamp, at position: UInt64,
         _ transaction: borrowing WriteTransaction

@@ -176,7 +176,7 @@ package final class MemoryItems: ItemStore {
         bytes.withUnsafeBytes { all in
             name.withUnsafeBytes { name in
                 let prefix = RowWalker.prefix(name)
-                // Find the last chunk whose first name is not above the given name.
+                // Find the last chunk that begins at or before the given name.
                 var low = 0
                 var high = chunks.count
                 while high - low > 1 {

@@ -59,7 +59,7 @@ public struct KeyExplanation: Hashable, Sendable, Codable {
     /// The maximum number of events to examine; the cost is quadratic, and examining this many
     /// takes a few seconds.
     public static let eventsMax = 2_000
-    /// The maximum number of events that a key may have for `parts(of:)` to determine a role.
+    /// The largest number of events in a key for which `parts(of:)` determines a role.
     public static let eventsForPartsMax = 20_000
 }
 

@@ -69,8 +69,8 @@ final class OpenViews: @unchecked Sendable {
         condition.lock()
         defer { condition.unlock() }
         if let place = OpenViews.place(path), entries[place] != nil { return true }
-        // Opening the lock file is safe only because this process does not have the views file
-        // open: closing a descriptor of the lock file drops the process's locks on the lock file.
+        // Closing any descriptor of the lock file drops all of this process's locks on it, so open
+        // it only if this process does not have the views file open.
         let file = Foundation.open(path + "-lock", O_RDWR | O_CLOEXEC)
         guard file >= 0 else { return false }
         defer { _ = Foundation.close(file) }

@@ -45,8 +45,10 @@ final class PartitionFolder {
     /// The receiver of the results.
     private let handover: OrderedHandover<PartitionOutput>
 
-    /// The size in bytes above which a projection's unfinished output is handed over, because a key
-    /// can have many items.
+    /// The size, in bytes, above which a projection's output is handed over before the partition is
+    /// finished.
+    ///
+    /// A single key can have many items.
     private let partBytesMax: Int
 
     /// The number of events in a key above which the event buffer is released afterwards.

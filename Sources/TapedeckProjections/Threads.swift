@@ -62,9 +62,9 @@ extension Threads {
 
 /// Passes the results of numbered pieces of work to one consumer in number order.
 ///
-/// A worker receives a number only if the number is in a window that begins at the consumer's
-/// number, and if at most `bytesMax` bytes are waiting. This bounds the memory, however uneven the
-/// pieces are.
+/// A worker may begin a piece only if its number is in a window that begins at the piece that the
+/// consumer needs next. While more than `bytesMax` bytes are waiting, only that piece may proceed.
+/// This bounds the memory, however uneven the pieces are.
 final class OrderedHandover<Value>: @unchecked Sendable {
     private struct Results {
         var values: [Value] = []

@@ -81,7 +81,7 @@ import Testing
         #expect(try await stage.week(day) == [day: [1, 2, 3]])
     }
 
-    @Test func episodesInAnotherListOfTheDayAreKept() async throws {
+    @Test func episodesInAnotherListForTheSameDayAreKept() async throws {
         try await stage.episode(9, of: 5, at: "2019-07-10T15:00:00Z", airdate: day)
         try await stage.listing(of: day, [1, 2, 3, 9], at: "2019-07-02T00:00:00Z")
         try await stage.listing(

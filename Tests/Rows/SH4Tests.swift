@@ -23,7 +23,7 @@ struct SH4Tests {
     }
 
     /// A list with fewer videos than the limit may have more broadcasts.
-    @Test func videosSharedOftenAreCutToo() async throws {
+    @Test func broadcastsAreLimitedEvenIfThereAreFewVideos() async throws {
         try await stage.share("b1", "once", at: 1)
         for number in 2...5 { try await stage.share("b\(number)", "often", at: Int64(number)) }
         #expect(try await stage.ids("timeline", newest: 3) == ["often"])

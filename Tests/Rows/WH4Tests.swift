@@ -100,7 +100,7 @@ import Testing
         again.close()
     }
 
-    @Test func submittedAnswersFollowTheirOutcomes() async throws {
+    @Test func outcomesDetermineTheStateOfSubmittedAnswers() async throws {
         try await startWithAQuestion()
         try await record(.add(Self.segment("1", 70)))
         try await record(.add(Self.segment("2", 49.9)))

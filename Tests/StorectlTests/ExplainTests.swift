@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func anotherEventDecidesWithoutTheDecidingEvent() throws {
+    @Test func withoutTheDecidingEventAnotherEventDecides() throws {
         let storectl = try Storectl.demo()
         let explain = ["explain", "watch-later", Self.video, "--json"]
         let without = try storectl.run(explain + ["--without", "9"])

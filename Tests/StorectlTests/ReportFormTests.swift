@@ -5,7 +5,7 @@ import Testing
 
 /// The parts of reports: JSON, tables, numbers and bars.
 @Suite(.offTasks) struct ReportFormTests {
-    @Test func jsonKeepsOrderAndEscapes() {
+    @Test func jsonKeepsOrderAndEscapesSpecialCharacters() {
         let document: JSON = [
             "z": .init(1), "a": .text("\"\\\n\u{1}\u{7F}\u{9B}é€"), "n": .init(String?.none),
             "d": .number(0.5), "w": .number(3), "inf": .number(.infinity),

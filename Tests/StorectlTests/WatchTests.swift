@@ -5,7 +5,7 @@ import Testing
 /// `storectl watch` prints the changes to lists.
 @Suite(.offTasks) struct WatchTests {
     @Test(arguments: [SIGINT, SIGTERM])
-    func changesOfOtherProcessesArePrintedAtOnce(_ signal: Int32) throws {
+    func changesMadeByOtherProcessesArePrintedAtOnce(_ signal: Int32) throws {
         let storectl = try Storectl.demo()
         let before =
             try OrderedJSON(

@@ -73,7 +73,7 @@ import Testing
         #expect(message.isOperator && message.isGuest && !message.isBlocked)
     }
 
-    @Test func filesSystemMessagesAndBroadcastsAreRead() throws {
+    @Test func systemMessagesFilesAndBroadcastsAreRead() throws {
         let found = try messages(
             """
             [{"id":1,"timestamp":1,"file":{"url":"http://a/b","name":"b","type":"image/png","size":9}},\

@@ -58,7 +58,7 @@ import Testing
 
     /// If the last observation lacks a field, the field has the value from the latest observation
     /// that contains it.
-    @Test func partialSightingsKeepTheMissingFields() async throws {
+    @Test func partialSightingsInAnyOrderGiveTheSameDigests() async throws {
         let answers = [
             try show(at: 1) { ($0.name, $0.language) = ("Seven", "English") },
             try show(at: 2) { ($0.name, $0.language) = ("Seven", "French") },

@@ -170,7 +170,7 @@ import Testing
         try store.checkVerifies()
     }
 
-    @Test func viewsUsedAfterTheirReadAreRefused() throws {
+    @Test func usingViewsAfterTheReadHasEndedIsRefused() throws {
         let store = try TestStore()
         let kept = try store.runner.read { $0 }
         let error = #expect(throws: ProjectionError.self) {

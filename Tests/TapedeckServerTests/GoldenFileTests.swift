@@ -12,7 +12,7 @@ import Testing
             .deletingLastPathComponent().appendingPathComponent("schema/vectors/" + name).path
     }
 
-    @Test func filesOfVersionOneHaveTheSameContents() async throws {
+    @Test func versionOneFilesHaveTheExpectedContents() async throws {
         if ProcessInfo.processInfo.environment["TAPEDECK_WRITE_VECTORS"] == "1" {
             try await write()
         }

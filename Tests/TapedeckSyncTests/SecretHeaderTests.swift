@@ -16,7 +16,7 @@ struct SecretHeaderTests {
     ]
     private let rig = SyncRig()
 
-    @Test(arguments: tokens) func invalidTokensAreNotRepeated(_ token: String) async throws {
+    @Test(arguments: tokens) func errorsDoNotRepeatInvalidTokens(_ token: String) async throws {
         let log = try rig.store("store")
         let url = "http://127.0.0.1:1"
         let refused = #expect(throws: SyncError.self) {

@@ -34,7 +34,7 @@ import Testing
         #expect(try found("cats", script).isEmpty)
     }
 
-    @Test func everyWordMustMatchAndOnlyTheLastByPrefix() throws {
+    @Test func everyWordMustMatchButOnlyTheLastMayMatchAsAPrefix() throws {
         var script = Script()
         try script.broadcast(
             "a", of: "youtube:a", created: 1, title: "Star Trek", sharer: "Zoë")

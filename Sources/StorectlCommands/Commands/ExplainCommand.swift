@@ -45,7 +45,7 @@ struct ExplainCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The number of the key's recent events to examine (default: "
+            "The number of the key's most recent events to examine (default: "
                 + "\(KeyExplanation.eventsDefault), at most \(KeyExplanation.eventsMax)).",
             valueName: "n"))
     var events: Int?

@@ -97,7 +97,7 @@ struct ImageEvictCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The maximum size of the remaining pictures together.", valueName: "bytes"))
+            "The maximum total size of the pictures that remain.", valueName: "bytes"))
     var budget: UInt64
 
     @OptionGroup var options: StoreOptions

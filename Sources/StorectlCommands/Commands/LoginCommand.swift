@@ -71,7 +71,10 @@ struct LoginCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "The address of the OAuth server (default: Shelby's, or the service's for API v1).",
+            """
+            The address of the OAuth server (default: Shelby's; for API v1, Twitter's, and \
+            required with any other --provider).
+            """,
             valueName: "url"))
     var oauthUrl: String?
 

@@ -19,7 +19,10 @@ struct QueryExtractionPlanCommand: ParsableCommand {
     var current = 0
 
     @Option(
-        help: "The kind of device: plan 1 video ahead (phone), 2 (tablet) or 5 (television).")
+        help: """
+            The kind of device, which determines how many videos to plan ahead: phone 1, tablet 2, \
+            television 5.
+            """)
     var kind = DeviceKindArgument.phone
 
     @Option(

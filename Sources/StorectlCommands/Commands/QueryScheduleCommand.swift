@@ -19,7 +19,8 @@ struct QueryScheduleCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Any day of the week, YYYY-MM-DD (default: the current week).", valueName: "date"))
+            "Show the week that contains this date, YYYY-MM-DD (default: the current week).",
+            valueName: "date"))
     var week: String?
 
     @OptionGroup var channels: ScheduleOptions

@@ -16,7 +16,8 @@ struct WatchScheduleCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Any day of the week, YYYY-MM-DD (default: the current week).", valueName: "date"))
+            "Watch the week that contains this date, YYYY-MM-DD (default: the current week).",
+            valueName: "date"))
     var week: String?
 
     @OptionGroup var channels: ScheduleOptions

@@ -20,7 +20,8 @@ enum AppendableEvents {
 
     /// Creates a proposal; see `EventCatalogue.proposal`.
     ///
-    /// - Throws: `ModelError`; its code is also `.unknownType` for types that only commands record.
+    /// - Throws: `ModelError`, with the code `.unknownType` also for types that only commands
+    ///   record.
     static func proposal(
         type: String, json: [UInt8], atMilliseconds: UInt64?
     ) throws(ModelError) -> ProposedEvent {

@@ -8,7 +8,10 @@ struct ParameterOptions: ParsableArguments {
     var winner = WinnerArgument.oldest
 
     @Option(
-        help: "When a video leaves watch-later: at 75 % of a viewing, or by the 2012 app's rule.")
+        help: """
+            When a video leaves watch-later: once a viewing reaches 75 % of the duration, or by \
+            the 2012 app's rule.
+            """)
     var rule = RuleArgument.default
 
     /// The projections with these parameters.

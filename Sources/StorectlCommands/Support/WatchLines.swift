@@ -41,7 +41,7 @@ final class WatchLines<Entry: Encodable & Hashable & Sendable>: Sendable {
 
     private func states(from old: LiveState, to new: LiveState) -> [[String]] {
         var lines: [[String]] = []
-        // Only the phase is printed, because its progress would add a line for every percent.
+        // Print only the phase; printing its progress would add a line for every percent.
         if let phase = new.loading?.phase, phase != old.loading?.phase {
             lines.append(["~", "loading", phase])
         }

@@ -154,7 +154,8 @@ struct ShelbyV1Frame {
         return sighting
     }
 
-    /// Returns an observation of the frame, or of the entry that shows it, on a list.
+    /// Returns the observation that a list contains the frame's video, with the id of `entry` or,
+    /// if `entry` is nil, of the frame.
     func listing(as entry: ShelbyV1ID? = nil, on list: String) -> VideoListed {
         var sighting = VideoListed()
         sighting.list = list

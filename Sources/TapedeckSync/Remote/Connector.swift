@@ -449,7 +449,7 @@ package enum DeliveryPlan: Sendable {
 /// Data that was read before the intent was recorded proves nothing, because the remote may have
 /// been changed elsewhere in between.
 package enum Evidence: Sendable {
-    /// The remote can no longer leave the state, or the request is no longer needed.
+    /// The requested state is permanent on the remote, or the request is no longer needed.
     case final
     /// A feed that was read, at least up to its known rows, in a pass that began after the intent
     /// was recorded.
@@ -494,8 +494,8 @@ package struct Delivery: Hashable, Sendable {
     package var shownBy: String?
     /// The time, in milliseconds, after the dispatch within which the effect may still appear.
     ///
-    /// The time is set only if it is longer than the manifest's `settling`. Until the time has
-    /// passed, a probe that finds nothing is repeated.
+    /// Set only if the time is longer than the manifest's `settling`. Until the time has passed, a
+    /// probe that finds nothing is repeated.
     package var settling: UInt64?
 
     package init(

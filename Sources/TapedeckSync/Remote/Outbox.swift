@@ -51,7 +51,7 @@ public struct Outbox: Projection {
     /// Returns whether events of a type are intents of this outbox.
     package func isIntent(_ type: EventType) -> Bool { intents.contains(type) }
 
-    /// Returns whether intents of a type replace each other, for all users together.
+    /// Returns whether events of a type are intents for a register that all users share.
     func replaces(_ type: EventType) -> Bool {
         eventTypes.indices.contains {
             eventTypes[$0] == type && isRegister[$0] && owners[$0] == nil

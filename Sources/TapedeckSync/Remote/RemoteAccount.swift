@@ -18,7 +18,7 @@ package struct RemoteSecrets: Codable, Hashable, Sendable {
     /// The service that the token is for; nil if the token is the remote's own.
     package var service: Service?
 
-    /// An account at a service that is linked to the account on the remote, such as Twitter.
+    /// An account at another service, such as Twitter, that is linked to the account on the remote.
     package struct Service: Codable, Hashable, Sendable {
         package var name: String
         /// The service's id for the user.

@@ -21,8 +21,8 @@ package struct FreshSpan: Hashable, Sendable {
 ///
 /// The pages are stored in rows of the log, so that other processes can use them.
 package struct RemoteFreshness: Sendable {
-    /// The maximum number of fresh pages at the start of a pass over the remote's pages; if there
-    /// are more, the pages that expire first are dropped.
+    /// The maximum number of fresh pages to keep at the start of a pass; if there are more, the
+    /// pages that expire first are dropped.
     package static let pagesMax = 2_000
 
     /// The time span in which each page is fresh, by row name.

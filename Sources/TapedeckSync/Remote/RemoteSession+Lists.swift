@@ -66,7 +66,7 @@ extension RemoteSession {
     /// The removals implied by the lists that were read.
     struct Removals {
         var events: [ProposedEvent] = []
-        /// The changed memories of lists, by list name.
+        /// The `ListMemory` values to store, by list name.
         var memories: [String: ListMemory] = [:]
         /// Whether a list is suddenly empty.
         var isDoubtful = false

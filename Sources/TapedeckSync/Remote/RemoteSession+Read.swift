@@ -20,7 +20,8 @@ extension RemoteSession {
             private var readAt: Int64?
             /// The lists that do not continue on other pages, by name.
             private var documents: [String: WholeList] = [:]
-            /// The list on the first page of a feed whose new rows appear only above known rows.
+            /// The list on the first page, if the feed's new rows appear only above known rows;
+            /// otherwise nil.
             private(set) var firstPart: ListPart?
             /// Whether a part of a page was invalid.
             private var isUnreadable = false
@@ -117,7 +118,8 @@ extension RemoteSession {
             var hasReachedEnd = false
             /// Whether the feed was read from its beginning to its end, without missing a row.
             var isWhole = false
-            /// The list on the first page of a feed whose new rows appear only above known rows.
+            /// The list on the first page, if the feed's new rows appear only above known rows;
+            /// otherwise nil.
             var firstPart: ListPart?
             /// The lists that were read completely.
             var lists: [WholeList] = []
@@ -205,8 +207,8 @@ extension RemoteSession {
 
         // MARK: Failures
 
-        /// Postpones the failing page until the other feeds have been read; if only linked feeds
-        /// are left, until those have been read.
+        /// Postpones the failing page until the other feeds, except linked ones, have been read; if
+        /// only linked feeds are left, until those have been read.
         ///
         /// Returns false if there is nothing else to read.
         mutating func postpone() -> Bool {

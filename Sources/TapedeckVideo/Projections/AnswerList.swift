@@ -75,7 +75,7 @@ public struct AnswerList: Projection {
         var echoed: UInt64 = 0
         /// The highest comment number that remotes have shown.
         var newestComment: UInt64 = 0
-        /// The number of users whose likes remotes show.
+        /// The number of users whose likes appear on remotes.
         var likers: UInt64 = 0
         /// The user's last like or unlike.
         var like: OwnToggle?
@@ -247,7 +247,7 @@ enum AnswerItems {
     static func sightings(_ user: String) -> (shown: [UInt8], removed: [UInt8]) {
         (shownLikes + user.utf8 + [0], [UInt8(ascii: "w")] + user.utf8 + [0])
     }
-    /// The prefix of the names for all likes that a remote shows.
+    /// The name prefix of the likes of all users that a remote shows.
     static let shownLikes: [UInt8] = [UInt8(ascii: "v")]
     static let likers: [UInt8] = [UInt8(ascii: "u")]
 

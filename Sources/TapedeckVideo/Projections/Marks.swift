@@ -57,7 +57,7 @@ enum Marks {
     /// Updates the time of the latest share after the share time of a broadcast has changed.
     ///
     /// A time is nil if the remote does not have the broadcast or its share time is unknown. Reads
-    /// all broadcasts only if the latest share has moved back.
+    /// all broadcasts only if the latest share may now be earlier.
     static func reshare(
         from old: Int64?, to new: Int64?, _ key: inout KeyedState<WatchLater.State>
     ) throws(ModelError) {
@@ -135,7 +135,8 @@ enum Marks {
     /// so far.
     static func isMarked(at order: FoldOrder, _ key: borrowing KeyedState<WatchLater.State>) -> Bool
     {
-        // Observations are folded before all activity, so their marks may be later than `order`.
+        // Observations are folded before all activity, so the time of an observed mark may be later
+        // than `order`.
         firstToggle(key) != nil || firstObserved(key).map { instant($0.time) < order } ?? false
     }
 

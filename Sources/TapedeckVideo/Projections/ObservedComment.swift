@@ -1,7 +1,7 @@
 internal import TapedeckModel
 internal import TapedeckProjections
 
-/// A state whose key also stores comments: those posted here and those shown by remotes.
+/// The state of a key that also stores comments, both those posted here and those shown by remotes.
 ///
 /// The comments are items and share the key with other items:
 ///

@@ -14,10 +14,10 @@ public import TapedeckProjections
 ///   completions.
 /// - A **share** is counted once for each destination.
 ///
-/// In every time zone, days consist of whole quarters of an hour. A quarter without plays, watched
-/// time, completions or shares has no row. Positions are rounded to whole milliseconds, so the sums
-/// do not depend on how often a player reports, and they stay the same if `PlaybackCoalescing`
-/// omits reports.
+/// In every time zone, a day consists of a whole number of quarters of an hour. A quarter without
+/// plays, watched time, completions or shares has no row. Positions are rounded to whole
+/// milliseconds, so the sums do not depend on how often a player reports, and they stay the same if
+/// `PlaybackCoalescing` omits reports.
 ///
 /// Items: `v` viewing → its last report; `q` quarter → `Figures`. Table 0 contains the quarters,
 /// earliest first. The rows of table 0 come from the items.

@@ -16,7 +16,7 @@ public import TapedeckProjections
 /// begins at 0 unless a remote has reported them as unplayable.
 ///
 /// Items: for each broadcast (`b` broadcast) and each entry of a remote's list (`l` list entry), a
-/// `Presence`. A video is listed while a remote has at least one broadcast or list entry of it.
+/// `Presence`. A video is listed while a remote has at least one broadcast or list entry for it.
 public struct Playability: Projection {
     /// Creates the projection.
     public init() {}

@@ -6,10 +6,9 @@ public import TapedeckProjections
 /// here.
 ///
 /// The last writer of a profile field wins. An edit by the user of this store is dated to the time
-/// of the edit. A remote's value is dated to the observation that first shows it instead of an
-/// earlier value. A remote that continues to show an old value therefore does not undo an edit, but
-/// a later change on the remote does. A question asked here is stored under its receiver until a
-/// remote shows it.
+/// of the edit. A change on a remote is dated to the first observation that shows the new value. A
+/// remote that continues to show an old value therefore does not undo an edit, but a later change
+/// on the remote does. A question asked here is stored under its receiver until a remote shows it.
 public struct UserList: Projection {
     /// Creates the projection.
     public init() {}

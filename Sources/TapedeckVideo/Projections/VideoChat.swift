@@ -32,8 +32,8 @@ public struct VideoChat: Projection {
     public var eventTypes: [EventType] {
         [ChatMessagePosted.eventType, ChatMessageObserved.eventType, IntentOutcome.eventType]
     }
-    /// Any order, because observations of a message are merged by their order, and each posted
-    /// message waits independently.
+    /// Events can be folded in any order, because a message's observations are merged by their
+    /// place in canonical order, not by their arrival, and each posted message waits independently.
     public var law: FoldLaw { .any }
     /// A short explanation of the rule.
     public var ruleText: String? {

@@ -66,7 +66,7 @@ public struct WatchLater: Projection {
     /// The crossing point of a viewing, as a fraction of the duration.
     public static let crossingFraction = 0.75
 
-    /// A position relative to the crossing point of a viewing.
+    /// Whether a position is before, at or beyond the crossing point of a viewing.
     enum Reach: Comparable { case before, at, beyond }
 
     /// Compares a position with the crossing point of a duration; returns `.before` if either is

@@ -236,11 +236,11 @@ extension VideoQueries {
             after: nil, limit: count)
     }
 
-    /// Returns the broadcasts of the `count` most recently shared videos, in ascending order,
-    /// starting at a place.
+    /// Returns the places, after `place`, of the broadcasts of the `count` most recently shared
+    /// videos, earliest first.
     ///
-    /// If there are at most `count` broadcasts from the place on, the result contains all of them,
-    /// because videos are sorted by their latest broadcast.
+    /// If at most `count` broadcasts come after `place`, the result contains all of them, because
+    /// videos are sorted by their latest broadcast.
     func broadcasts(from place: BroadcastPlace, ofFirst count: Int) throws -> [BroadcastPlace] {
         try broadcasts(from: place, of: sharedLast(count))
     }

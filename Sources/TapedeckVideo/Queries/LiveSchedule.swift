@@ -70,7 +70,7 @@ extension LiveArrangement where Self == ArrangedList<ScheduleRow, DatedEpisode> 
     /// Throws `ModelError` with `.invalidTime` if `week` is not a date, or if its week ends after
     /// the year 9999.
     ///
-    /// - Parameter week: Any day of the week, as `YYYY-MM-DD`; nil to follow the current week. For
+    /// - Parameter week: A date in the week, as `YYYY-MM-DD`; nil to follow the current week. For
     ///   nil, the rows of 19 days are kept in memory, and are read again at the start of each UTC
     ///   day.
     public static func schedule(

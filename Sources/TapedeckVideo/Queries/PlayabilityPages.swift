@@ -24,7 +24,8 @@ public enum PlayabilityFilter: String, Sendable, CaseIterable {
     /// Videos that no remote has reported as unplayable come first, sorted by key. Videos whose
     /// report has expired come next, earliest expiry first.
     case playable
-    /// The unplayable videos, earliest expiry of a remote's report first.
+    /// The unplayable videos; those whose state ends when a remote's report expires come first,
+    /// earliest expiry first.
     case unplayable
     /// The videos whose check failed, earliest retry first.
     case failed

@@ -150,7 +150,7 @@ package struct KnownQuestion: Sendable {
     }
 }
 
-/// The picture of a user's profile, for connectors.
+/// A user's profile picture, for connectors.
 package struct KnownPicture: Sendable {
     /// The URL of the picture on the remote.
     package var remote: String?

@@ -104,8 +104,8 @@ struct EpisodesShown {
         return true
     }
 
-    /// The shown episodes, sorted by start time, or by end time if there is a window, and then by
-    /// id.
+    /// The selected episodes, sorted by start time, or by end time if there is a window, and then
+    /// by id.
     var entries: [ScheduleWeek.Episode] {
         let entries = episodes.map(\.entry)
         guard window != nil else { return entries }

@@ -60,7 +60,7 @@ extension VideoQueries {
     /// cancelled and are left out. Throws `ModelError` with `.invalidTime` if `week` is not a date,
     /// or if its week ends after the year 9999.
     ///
-    /// - Parameter week: Any day of the week, as `YYYY-MM-DD`.
+    /// - Parameter week: A date in the week, as `YYYY-MM-DD`.
     public func schedule(week: String, scope: ScheduleScope) throws -> ScheduleWeek {
         try schedule(monday: CalendarDay(week: week), scope)
     }

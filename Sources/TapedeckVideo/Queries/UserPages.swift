@@ -84,7 +84,7 @@ extension VideoQueries {
         if let own = try ownUser() { return own }
         throw ModelError(
             .signInRequired,
-            "not signed in to \(Whale.system), and no remote has reported your user",
+            "not signed in to \(Whale.system), and no remote has reported your user id",
             hint: "sync with the remote, or sign in; features that need no account still work")
     }
 

@@ -202,7 +202,7 @@ struct SearchStream {
     }
 }
 
-/// The things in a source whose matches have the same rank, in the order of their places.
+/// The things in one source that match with the same rank, in the order of their places.
 struct SearchPass {
     let source: SearchSource
     private let words: SearchWords

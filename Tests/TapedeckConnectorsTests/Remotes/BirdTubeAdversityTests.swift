@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: Soak.sample(Array(1...25), 5))
-    func crashesLoseAndRepeatNothing(number: Int) throws {
+    func crashesNeitherLoseNorRepeatAnything(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let desk = try BirdTubeDesk()
             try Self.wantAll(desk)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func harshConditionsLoseAndRepeatNothing() throws {
+    @Test func nothingIsLostOrRepeatedUnderHarshConditions() throws {
         let first = runSeed
         for seed in first..<first + UInt64(Soak.count(4, soak: 200)) {
             let desk = try BirdTubeDesk(.harsh, seed: seed)

@@ -345,7 +345,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func viewsOfUnknownOutcomeAreNotSentAgain(isAfter: Bool) throws {
+    func viewsWithAnUnknownOutcomeAreNotSentAgain(isAfter: Bool) throws {
         let desk = try BirdTubeDesk()
         let shears = Shears(desk.world, isAfter: isAfter) { $0.path == "/video/view" }
         let event = try desk.open(viewing: "1")

@@ -198,7 +198,7 @@ import Testing
         #expect(try desk.device.status().reason == nil)
     }
 
-    @Test func unlikeLeavesTheRollAtOnce() throws {
+    @Test func unlikedVideoLeavesTheRollAtOnce() throws {
         let rig = ShelbyV1Rig()
         try rig.fillRoll(120)
         let device = try rig.device()

@@ -66,7 +66,7 @@ import Testing
         #expect(message.contains("Account not found"), "\(message)")
     }
 
-    @Test func sharesByMailNameTheirRecipients() throws {
+    @Test func emailSharesIncludeTheirRecipients() throws {
         let (device, video) = try reader()
         try device.append(share(video, to: "email", "grace@example.org,joan@example.org"))
         try device.sync()

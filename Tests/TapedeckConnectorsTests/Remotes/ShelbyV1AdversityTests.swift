@@ -25,7 +25,7 @@ import Testing
 
     /// If a sync crashes at any point, the next sync resumes it.
     @Test(arguments: Soak.sample(Array(1...14), 4))
-    func crashesLoseAndRepeatNothing(number: Int) throws {
+    func crashesNeitherLoseNorRepeatAnything(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let rig = ShelbyV1Rig()
             let device = try rig.device()

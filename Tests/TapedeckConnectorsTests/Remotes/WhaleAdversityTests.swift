@@ -49,7 +49,7 @@ import Testing
     }
 
     @Test(arguments: Soak.sample(Array(1...45), 6))
-    func crashesLoseAndRepeatNothing(number: Int) throws {
+    func crashesNeitherLoseNorRepeatAnything(number: Int) throws {
         for point in [CrashPoint.before(number), .after(number)] {
             let desk = try WhaleDesk()
             try Self.wantAll(desk)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func harshConditionsLoseAndRepeatNothing() throws {
+    @Test func nothingIsLostOrRepeatedUnderHarshConditions() throws {
         let first = runSeed
         for seed in first..<first + UInt64(Soak.count(4, soak: 200)) {
             var weather = SimulatorAdversary.harsh

@@ -57,7 +57,7 @@ struct BirdTubeVideoTests {
         #expect(row["video_id"] as? String == "aaaaaaaaaaa" && row["viewer"] as? Int == 0)
     }
 
-    @Test func unknownSessionGetsTheGeneralRefusal() throws {
+    @Test func unknownSessionsAndInvalidIDsGetTheSameRefusal() throws {
         var ada = Caller.birdTube()
         let refused = "The video can't be registered."
         #expect(try ada.register("aaaaaaaaaaa", session: "no").message == refused)

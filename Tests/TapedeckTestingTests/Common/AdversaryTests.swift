@@ -37,7 +37,7 @@ struct AdversaryTests {
         #expect(isSame && hasMoved)
     }
 
-    @Test func cutComesBeforeOrAfterTheEffect() throws {
+    @Test func connectionIsCutBeforeOrAfterTheEffect() throws {
         for (hasWritten, field) in [
             (false, \SimulatorAdversary.cutBeforeRate), (true, \.cutAfterRate),
         ] {

@@ -7,11 +7,11 @@ public struct SimulatorAdversary: Codable, Hashable, Sendable {
     public var cutBeforeRate = 0.0
     /// The rate of connections closed without a response after the request took effect.
     public var cutAfterRate = 0.0
-    /// The rate of 500 responses sent before the request takes effect.
+    /// The rate of HTTP 500 responses sent before the request takes effect.
     public var serverErrorRate = 0.0
-    /// The rate of 500 responses sent after the request took effect.
+    /// The rate of HTTP 500 responses sent after the request took effect.
     public var serverErrorAfterRate = 0.0
-    /// The rate of 503 responses with Retry-After.
+    /// The rate of HTTP 503 responses with Retry-After.
     public var unavailableRate = 0.0
     /// The value of Retry-After in a 503 response, in seconds.
     public var retryAfterSeconds = 2

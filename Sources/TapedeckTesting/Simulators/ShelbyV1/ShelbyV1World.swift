@@ -174,7 +174,7 @@ extension ShelbyV1World {
         public var deletedFromRoll: String?
         /// The video.
         public var video: String?
-        /// The conversation, which copies share with the original.
+        /// The conversation; a copy has the same conversation as its original.
         public var conversation: String?
         /// The type: 0 for a shared frame, 1 for the copy created by a like.
         public var type = 0
