@@ -27,6 +27,16 @@ import Testing
         #expect(VisibleText.line("Zoë, 日本, 👩‍👩‍👧, ٤") == "Zoë, 日本, 👩‍👩‍👧, ٤")
     }
 
+    @Test func reportsEscapeHostilePaths() throws {
+        let storectl = try Storectl.empty()
+        let store = storectl.directory.path + "/\u{1B}[2J\u{202E}evil"
+        for arguments in [["init"], ["status"], ["backup", store + ".copy"], ["erase", "--yes"]] {
+            let run = try storectl.run(arguments + ["--store", store])
+            #expect(run.exit == 0, "\(run)")
+            #expect(isVisible(run.stdout.replacing("\t", with: " ")), "\(run)")
+        }
+    }
+
     @Test func errorsAndHintsEscapeHostileNames() throws {
         let storectl = try Storectl.empty()
         let name = "\u{1B}[2J\u{202E}evil\u{200F}\nerror: forged"

@@ -63,7 +63,7 @@ struct ServeCommand: AsyncParsableCommand {
                 ]
                 // Ignore a failed write: a parent process may wait for the line with the address,
                 // but a closed pipe does not stop the server.
-                try? StandardOutput.line(json ? document.line : command)
+                try? StandardOutput.line(json ? document.line : VisibleText.line(command))
             })
         try await server.run()
     }

@@ -9,8 +9,8 @@ struct TextReport {
         self.width = width
     }
 
-    /// Adds a line.
-    mutating func line(_ line: String = "") { text += line + "\n" }
+    /// Adds a line with hidden characters escaped.
+    mutating func line(_ line: String = "") { text += VisibleText.lines(line) + "\n" }
 
     /// Adds a line only if the report is printed to a terminal.
     mutating func remark(_ line: String) {

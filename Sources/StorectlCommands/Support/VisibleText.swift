@@ -5,12 +5,19 @@
 enum VisibleText {
     /// Returns text for use in one line: line breaks and tabs become spaces, and hidden characters
     /// are escaped, such as `\u{1B}`.
-    static func line(_ text: String) -> String {
+    static func line(_ text: String) -> String { visible(text, isLine: true) }
+
+    /// Returns text for use in several lines: line breaks and tabs are kept, and all other hidden
+    /// characters are escaped.
+    static func lines(_ text: String) -> String { visible(text, isLine: false) }
+
+    private static func visible(_ text: String, isLine: Bool) -> String {
         guard text.unicodeScalars.contains(where: isHidden) else { return text }
         var out = String.UnicodeScalarView()
         for scalar in text.unicodeScalars {
             switch scalar {
-            case "\n", "\t", "\r": out.append(" ")
+            case "\n", "\t": out.append(isLine ? " " : scalar)
+            case "\r" where isLine: out.append(" ")
             case _ where isHidden(scalar):
                 out.append(
                     contentsOf: "\\u{\(String(scalar.value, radix: 16, uppercase: true))}"
