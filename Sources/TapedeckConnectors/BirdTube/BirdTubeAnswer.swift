@@ -6,6 +6,17 @@ internal import TapedeckVideo
 enum BirdTubeAnswer {
     /// Returns the object of a successful response.
     static func element(_ response: RemoteResponse) throws(SyncFailure) -> JSONElement {
+        let element = try object(response)
+        do throws(IngestRefusal) {
+            try check(element)
+        } catch {
+            throw SyncFailure(error.code, error.message)
+        }
+        return element
+    }
+
+    /// Returns the object of a response, which may report an error.
+    static func object(_ response: RemoteResponse) throws(SyncFailure) -> JSONElement {
         // The API itself always uses status 200, even for errors.
         if let failure = response.failure { throw failure }
         guard
@@ -13,11 +24,6 @@ enum BirdTubeAnswer {
                 response.body, bytesMax: IngestResource.documentBytesMax),
             let element = try? JSONElement(document, at: "$")
         else { throw SyncFailure(.unavailable, "BirdTube's response does not match its API") }
-        do throws(IngestRefusal) {
-            try check(element)
-        } catch {
-            throw SyncFailure(error.code, error.message)
-        }
         return element
     }
 

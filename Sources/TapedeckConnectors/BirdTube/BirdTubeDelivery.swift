@@ -32,7 +32,7 @@ enum BirdTubeDelivery {
         switch intent.event.type {
         case VideoOpened.eventType:
             // The response is `{}` whether or not the request took effect.
-            if let failure = response.failure { throw failure }
+            _ = try BirdTubeAnswer.object(response)
             return Confirmation()
         case VideoSubmitted.eventType:
             guard BirdTubeAnswer.message(response) != "The video is already registered." else {

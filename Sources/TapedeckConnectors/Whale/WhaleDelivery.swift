@@ -134,10 +134,16 @@ enum WhaleDelivery {
             return .askLater
         }
         if let failure = WhaleAnswer.failure(response) { throw failure }
+        if type == ProfileEdited.eventType {
+            // A response with content that is not an object comes from another server.
+            if response.status == 204 { return Confirmation() }
+            let element = try WhaleAnswer.element(response)
+            return (try? confirmation(of: element, intent, response)) ?? Confirmation()
+        }
         // The request succeeded but its response cannot be read, so look for the new object.
         guard let element = try? WhaleAnswer.element(response),
             let confirmation = try? confirmation(of: element, intent, response)
-        else { return type == ProfileEdited.eventType ? Confirmation() : .askLater }
+        else { return .askLater }
         return confirmation
     }
 

@@ -215,6 +215,22 @@ import Testing
 
     // MARK: - Submissions
 
+    /// The web page of a captive portal does not confirm a view.
+    @Test(arguments: ["<html>Sign in</html>", ""])
+    func webPagesDoNotConfirmAView(_ body: String) throws {
+        let desk = try BirdTubeDesk()
+        try desk.device.sync()
+        let before = desk.effects
+        let view = try desk.open(viewing: "1")
+        desk.world.portal = { request in
+            request.path == "/video/view"
+                ? RemoteResponse(status: 200, body: Array(body.utf8)) : nil
+        }
+        try desk.device.sync()
+        #expect(desk.effects == before)
+        #expect(try desk.device.outbox().map(\.event.id) == [view])
+    }
+
     @Test func offlineIntentsAreDeliveredOnce() throws {
         let desk = try BirdTubeDesk()
         try desk.submit(Self.new, title: "Neu & ümläut")

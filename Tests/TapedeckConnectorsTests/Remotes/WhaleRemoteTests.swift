@@ -251,6 +251,27 @@ import Testing
         #expect(desk.world.simulator.violations.isEmpty)
     }
 
+    /// The web page of a captive portal does not confirm a change.
+    @Test(arguments: ["<html>Sign in</html>", ""])
+    func webPagesDoNotConfirmAPicture(_ body: String) throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        var event = ProfileEdited()
+        (event.user, event.imageURL) = ("1", "http://img.example.org/new.png")
+        _ = try desk.device.append(event)
+        desk.world.portal = { request in
+            request.method == "PATCH" ? RemoteResponse(status: 200, body: Array(body.utf8)) : nil
+        }
+        _ = try desk.device.sync()
+        #expect(desk.effects.isEmpty)
+        #expect(try desk.device.outbox().count == 1)
+        desk.world.portal = nil
+        desk.world.clock.advance(by: .seconds(600))
+        _ = try desk.device.sync()
+        #expect(desk.effects == ["userImage 1 http://img.example.org/new.png"])
+        #expect(try desk.device.outbox().isEmpty)
+    }
+
     @Test func refusalsHaveReasons() throws {
         let desk = try WhaleDesk()
         let nobody = try desk.ask("anybody?", "77")
