@@ -6,8 +6,8 @@ internal import TapedeckModel
 ///
 /// The store is built in a temporary folder inside its directory, called the part. Then the files
 /// of the part are moved into place: the log first, then the marker (`store.json`), which completes
-/// the store. The next process finishes or removes an interrupted attempt, so at any time there is
-/// either a complete store or none. Other processes wait in the meantime, because the opening lock
+/// the store. The next process removes an interrupted attempt, so at any time there is either a
+/// complete store or none. Other processes wait in the meantime, because the opening lock
 /// is held exclusively from beginning to end.
 ///
 /// The folder as a whole cannot be moved into place, because the directory may already exist,
@@ -75,9 +75,7 @@ final class NewStore {
         // The folders above the store are synced first, so that the durability of recorded events
         // never depends on which process created the store.
         try LogError.wrapping { try Folder.synchronizeAbove(place.path, made: made) }
-        let begun = try contents()
-        try finishEarlier(begun)
-        guard !place.exists else { throw place.isThere }
+        let begun = try removeInterrupted(contents())
         var filled: Made?
         if let begun, begun.events > 0 {
             guard adopts else {
@@ -119,17 +117,25 @@ final class NewStore {
         try place.finishErasing()
     }
 
-    /// Moves the marker that belongs to the existing log into place, and removes all other parts.
-    private func finishEarlier(_ begun: Contents?) throws(LogError) {
+    /// Removes what interrupted attempts have left, and returns the contents of the log that
+    /// remains.
+    ///
+    /// If the marker of the existing log is still in a part, the log never became a store. The log
+    /// is removed before the part, because a log without a marker and a part is adopted.
+    private func removeInterrupted(_ begun: Contents?) throws(LogError) -> Contents? {
+        var begun = begun
         for name in try place.names() where StoreDirectory.isPart(name) {
             let earlier = StoreDirectory(place.path + "/" + name)
-            if let begun, access(earlier.log, F_OK) != 0,
-                let marker = try? earlier.marked(), marker.store == begun.store.description
+            if let log = begun, access(earlier.log, F_OK) != 0,
+                let marker = try? earlier.marked(), marker.store == log.store.description
             {
-                try ReplacedFile.move(earlier.marker, to: place.marker)
+                unlink(place.log)
+                try DurableFile.synchronize(place.path)
+                begun = nil
             }
             try? FileManager.default.removeItem(atPath: earlier.path)
         }
+        return begun
     }
 
     /// The contents of a log without a marker.

@@ -301,7 +301,6 @@ import Testing
         _ = try place.create()
         try Data().write(to: URL(fileURLWithPath: place.openingLock))
         let log = try EventLog.create(part.path)
-        let isFinished = cutOff == .log || cutOff == .marker
         switch cutOff {
         case .directory:
             log.close()
@@ -327,7 +326,7 @@ import Testing
         } else {
             #expect(throws: LogError.self) { try opened.get() }
         }
-        if isFinished {
+        if cutOff == .marker {
             let error = #expect(throws: LogError.self) { try EventLog.create(place.path) }
             #expect(error?.code == .storeExists)
             let again = try EventLog(opening: place.path)

@@ -74,6 +74,22 @@ struct CustodyTests {
             custody(of: CustodyTests.phone, claims: again, at: end + 1) == .taken(since: end))
     }
 
+    /// A request may take longer to settle than a lease lasts, so the settling time must not begin
+    /// again with each claim by the same device.
+    @Test func aDeviceThatClaimsAgainHasHeldTheIntentSinceItsFirstClaim() {
+        let at = CustodyTests.start + CustodyTests.term
+        var claims = (0..<3).map { (number: UInt64) in
+            (CustodyTests.tablet, 3 + number, at + number * CustodyTests.term)
+        }
+        let end = at + 3 * CustodyTests.term
+        #expect(
+            custody(of: CustodyTests.tablet, claims: claims, at: end - CustodyTests.term + 1)
+                == .taken(since: at))
+        claims.append((CustodyTests.phone, 6, end))
+        #expect(
+            custody(of: CustodyTests.phone, claims: claims, at: end + 1) == .taken(since: end))
+    }
+
     /// Devices whose clocks are wrong by less than the margin never hold an intent at the same time.
     @Test func twoDevicesNeverHoldAnIntentAtOnce() {
         var random = SeededNumbers(state: 42)

@@ -33,8 +33,8 @@ struct Custody {
         case own
         /// Deliver, but probe first: another device may have started.
         ///
-        /// `since` is the time on the server's clock by which all requests of the previous holder
-        /// had ended; nil if there was no server.
+        /// `since` is the time on the server's clock by which all requests of other devices had
+        /// ended; nil if there was no server.
         case taken(since: UInt64?)
         /// Another device holds the intent until this time on the server's clock.
         case leased(until: UInt64)
@@ -77,7 +77,9 @@ struct Custody {
         var since = intent.receivedAt
         for claim in claims.sorted(by: { $0.position < $1.position })
         where claim.receivedAt >= since + lease + margin {
-            holder = (claim, since + lease + margin)
+            // If a device claims the intent again, no other device has held it in the meantime.
+            let first = holder?.claim.origin == claim.origin ? holder?.since : nil
+            holder = (claim, first ?? since + lease + margin)
             since = claim.receivedAt
         }
         guard let now else { return .unclaimed }
