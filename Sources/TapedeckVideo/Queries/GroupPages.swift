@@ -152,9 +152,9 @@ extension VideoQueries {
         playableOnly: Bool, limit: Int
     ) throws -> GroupScan {
         var found = GroupScan()
+        let wanted = limit + 1
         var (place, count) = (place, 0)
         while true {
-            let wanted = playableOnly ? QueryLimits.pageCountMax : limit + 1
             let chunk =
                 try isBackwards
                 ? rows.rows(before: place, limit: wanted) : rows.rows(after: place, limit: wanted)

@@ -47,7 +47,7 @@ import Testing
         try device.sync()
         try device.append(
             SignedIn.with {
-                $0.account = "somebody else"
+                $0.account = "another user"
                 $0.system = "shelby"
             })
         try like(device, rig)
@@ -72,11 +72,11 @@ import Testing
         try device.sync()
         try like(device, rig)
         try device.append(
-            SignedIn.with { ($0.account, $0.system) = ("somebody else", "shelby") })
+            SignedIn.with { ($0.account, $0.system) = ("another user", "shelby") })
         let sent = device.world.requests.count
         let report = try #require(try device.sync())
         #expect(report.failure?.code == .conditionFailed)
-        #expect(report.failure?.message.contains("somebody else") == true)
+        #expect(report.failure?.message.contains("another user") == true)
         #expect(device.world.requests.count == sent)
         #expect(try device.outbox().count == 1)
     }
