@@ -24,6 +24,7 @@ extension StoreRemotes {
     }
 
     /// Returns this device's login; throws `.unauthorized` if there is none.
+    @available(*, noasync)
     private func ownLogin(at remote: Remote) throws -> RemoteLogin {
         guard let login = try logins.read(remote), login.account != nil else {
             throw SyncError(
@@ -63,8 +64,8 @@ extension StoreRemotes {
     /// account.
     @discardableResult
     public func link(_ name: String, _ credentials: RemoteCredentials) async throws -> String {
-        let remote = try await offThread { try self.connector(of: name).0 }
-        return try await logIn(name, credentials, .link(try ownLogin(at: remote)))
+        let login = try await offThread { try ownLogin(at: try self.connector(of: name).0) }
+        return try await logIn(name, credentials, .link(login))
     }
 
     /// Lets the user approve this program at an OAuth server, and returns credentials for `logIn` or
@@ -151,7 +152,7 @@ extension StoreRemotes {
     private func logIn(
         _ name: String, _ credentials: RemoteCredentials, _ purpose: LoginPurpose
     ) async throws -> String {
-        let (remote, connector) = try await offThread {
+        let (remote, connector, moment) = try await offThread {
             try self.checkLogin(at: name)
             let found = try self.connector(of: name)
             // Without this check, the remote would create an account that this store then rejects.
@@ -162,13 +163,15 @@ extension StoreRemotes {
                     .conditionFailed, "this store already belongs to account \(own) on \(name)",
                     hint: "log in as \(own), or use another store for the new account")
             }
-            return found
+            // A logout everywhere during the login ends it, so use the time before the first request.
+            return (found.0, found.1, try logins.moment(of: name))
         }
         let transport = try await transport(to: remote.url)
         let account: RemoteAccount
         do {
             account = try await logIn(
-                remote, connector, credentials.secrets, purpose, transport)
+                remote, connector, RemoteLogin(secrets: credentials.secrets, moment: moment),
+                purpose, transport)
         } catch {
             await transport.close()
             throw Self.named(error, remote, RemoteLogin(secrets: credentials.secrets))
@@ -194,10 +197,11 @@ extension StoreRemotes {
     }
 
     private func logIn(
-        _ remote: Remote, _ connector: any Connector, _ secrets: RemoteSecrets,
+        _ remote: Remote, _ connector: any Connector, _ new: RemoteLogin,
         _ purpose: LoginPurpose, _ transport: HTTPRemoteTransport
     ) async throws -> RemoteAccount {
-        var login = RemoteLogin(secrets: secrets)
+        let secrets = new.secrets
+        var login = new
         if case .link(let known) = purpose { login = known }
         var sender = LoginSender(
             transport: transport, log: log, signsTime: connector.manifest.signsTime)
@@ -253,7 +257,7 @@ extension StoreRemotes {
     /// If two logins run at the same time, the store belongs to the account that is recorded first.
     /// If the account's name does not fit into an event, only this device knows about the login.
     private func signIn(_ account: RemoteAccount, at remote: Remote) async throws {
-        let former = try? logins.read(remote)?.account?.user
+        let former = try await offThread { try? logins.read(remote)?.account?.user }
         guard let signIn = try? SignIn(account.user, at: remote.system) else {
             return try account.check(against: former, at: remote)
         }

@@ -7,10 +7,11 @@ extension StoreRemotes {
     /// including syncs in other processes.
     ///
     /// The store still belongs to the account, and pending deliveries wait until the user logs in
-    /// to the account again. The sign-out is recorded.
+    /// to the account again. The sign-out is recorded. Other devices stay logged in.
     ///
     /// - Parameter everywhere: Whether to first ask the remote to end all sessions of the account,
-    ///   on all devices and in other programs. If that fails, the login stays.
+    ///   on all devices and in other programs. If that fails, the login stays. Each of the user's
+    ///   other devices deletes its login and ends its syncs when it receives the logout.
     /// - Returns: The number of undelivered intents.
     ///
     /// Throws `SyncError` with `.notFound` if the remote does not exist. If `everywhere` is true,
@@ -21,15 +22,26 @@ extension StoreRemotes {
         let (remote, connector) = try await offThread { try self.connector(of: name) }
         if everywhere { try await endSessions(at: remote, connector) }
         return try await offThread {
-            // Remove the login first, so that a sync that notices the event finds no login.
-            logins.remove(remote.name)
-            try log.record(try signedOut(of: remote.system))
+            var events = try signedOut(of: remote.system)
+            if everywhere {
+                events.append(
+                    try ProposedEvent(RemoteLoginsEnded.with { $0.name = remote.name }))
+                // The event ends this login too. If it cannot be recorded, the login is needed to
+                // try again.
+                try log.record(events)
+                logins.remove(remote.name)
+            } else {
+                // Remove the login first, so that a sync that notices the event finds no login.
+                logins.remove(remote.name)
+                try log.record(events)
+            }
             return try status(remote).undelivered
         }
     }
 
     private func endSessions(at remote: Remote, _ connector: any Connector) async throws {
-        guard let login = try logins.read(remote), let account = login.account,
+        let login = try await offThread { try logins.read(remote) }
+        guard let login, let account = login.account,
             !account.isAnonymous
         else {
             throw SyncError(

@@ -44,16 +44,28 @@ public struct StoreRemotes: Sendable {
         self.log = log
         self.runner = runner
         self.projections = projections
-        logins = LoginFiles(store: log.directory.path)
+        logins = LoginFiles(log, runner)
     }
 
     // MARK: - The list of remotes
 
-    /// Returns all remotes, sorted by name.
+    /// Returns all remotes, sorted by name, after `removeEndedLogins`.
     @available(*, noasync)
     public func all() throws -> [Remote] {
-        try runner.read([Remotes().name]) { try Remotes.all($0) }
+        try removeEndedLogins()
+        return try runner.read([Remotes().name]) { try Remotes.all($0) }
     }
+
+    /// Deletes this device's logins that the user has ended on another device, by removing the
+    /// remote, changing its address, or logging out everywhere.
+    ///
+    /// An ended login is never used again. Call this method after a sync with a server, so that the
+    /// secrets do not stay on the disk; the other methods call it too.
+    @available(*, noasync)
+    public func removeEndedLogins() throws { try logins.removeEnded() }
+
+    /// Returns whether a device has logins, without opening its projections.
+    package static func hasLogins(in log: EventLog) -> Bool { LoginFiles.exist(in: log) }
 
     /// Returns the remote with the given name; throws `.notFound` if there is none.
     @available(*, noasync)
@@ -72,9 +84,10 @@ public struct StoreRemotes: Sendable {
     /// Connects the store to an account on a remote system, for all of the user's devices.
     ///
     /// A store holds one account per system. Adding the same name again changes the remote's
-    /// address and parts and signs the user out; a new address also deletes this device's login.
-    /// Throws `SyncError` with `.usage`, or with `.conditionFailed` if the store already has
-    /// another remote of the same system, or a remote of another system with the same name.
+    /// address and parts and signs the user out; a new address also ends the logins of all devices,
+    /// which each device deletes when it receives the change. After a removal, each device must log
+    /// in again. Throws `SyncError` with `.usage`, or with `.conditionFailed` if the store already
+    /// has another remote of the same system, or a remote of another system with the same name.
     ///
     /// - Parameter parts: The parts of the system to read. For TVmaze, these are schedules such as
     ///   `US`, `web` and `web-DE`, by default `US`. For Shelby's API v1, they are lists, as in
@@ -183,7 +196,9 @@ public struct StoreRemotes: Sendable {
 
     /// Removes a remote on all of the user's devices and signs the user out of it.
     ///
-    /// Events that are already recorded stay in the log. Throws `SyncError` with `.notFound`.
+    /// The logins of all devices end, even if the remote is added again: each device deletes its
+    /// login and ends its syncs when it receives the removal. Events that are already recorded stay
+    /// in the log. Throws `SyncError` with `.notFound`.
     @available(*, noasync)
     public func remove(_ name: String) throws {
         let remote = try named(name)

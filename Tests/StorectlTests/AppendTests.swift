@@ -97,6 +97,7 @@ import Testing
         let storectl = try Storectl.empty()
         for (type, command) in [
             ("RemoteAdded", "storectl remote add"), ("RemoteRemoved", "storectl remote remove"),
+            ("RemoteLoginsEnded", "storectl logout"),
             ("RemoteListToggled", "storectl sync"), ("OutcomeRecorded", "storectl outbox"),
             ("IntentClaimed", "storectl sync"),
             ("FeedRead", "storectl sync"), ("OriginForked", "storectl sync"),

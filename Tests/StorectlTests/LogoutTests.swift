@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -36,6 +37,31 @@ import Testing
         try devices[1].succeed("logout", "home", "--everywhere")
         try logIn(devices[0])
         try devices[0].succeed("sync", "home")
+        #expect(try remote.violations == "[]")
+    }
+
+    @Test(arguments: [true, false])
+    func otherDevicesLogOutOnlyIfTheLogoutWasEverywhere(isEverywhere: Bool) throws {
+        let server = try ServeProcess()
+        let devices = try (0..<2).map { _ in try device(url: remote.url + "/v1") }
+        for store in devices {
+            try logIn(store)
+            try store.succeed("sync", "home")
+        }
+        if isEverywhere {
+            try devices[0].succeed("logout", "home", "--everywhere")
+        } else {
+            try devices[0].succeed("logout", "home")
+        }
+        for store in devices { #expect(try store.sync(server.url, server).exit == 0) }
+        let login = devices[1].store + "/logins/home.json"
+        #expect(FileManager.default.fileExists(atPath: login) == !isEverywhere)
+        if isEverywhere {
+            try devices[1].checkFails(
+                "sync", "home", code: "unauthorized", exit: 7, says: "not logged in")
+            try logIn(devices[1])
+        }
+        try devices[1].succeed("sync", "home")
         #expect(try remote.violations == "[]")
     }
 }

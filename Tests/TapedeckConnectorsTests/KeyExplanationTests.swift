@@ -17,7 +17,7 @@ import Testing
         for _ in 0..<count {
             let (origin, second) = (UInt64(number(3) + 1), Double(number(200)))
             let video = "youtube:v\(number(3))"
-            switch number(12) {
+            switch number(13) {
             case 0: try script.comment("c", on: video, at: second, origin: origin)
             case 1: try script.toggle(number(2) == 0, video, at: second, origin: origin)
             case 2:
@@ -71,6 +71,10 @@ import Testing
                 try script.add(
                     "VisitStarted", #"{"account":"u\#(number(2))","system":"shelby"}"#, at: second,
                     origin: origin)
+            case 11:
+                try script.add(
+                    RemoteLoginsEnded.with { $0.name = "r\(number(2))" }, at: second, origin: origin
+                )
             default: try script.whale(&random)
             }
         }

@@ -10,10 +10,13 @@ struct LogoutCommand: AsyncParsableCommand {
         discussion: """
             Deletes this device's login and ends its syncs with the remote, including those in \
             other processes. Undelivered intents wait until you log in again with the same \
-            account, because a store belongs to one account per system. With --everywhere, the \
-            remote is first asked to end all sessions of the account, on all devices and in other \
-            programs; only Shelby's v1 API can do this. If the remote fails to end them, this \
-            device stays logged in.
+            account, because a store belongs to one account per system. Your other devices stay \
+            logged in.
+
+            With --everywhere, the remote is first asked to end all sessions of the account, on \
+            all devices and in other programs; only Shelby's v1 API can do this. If the remote \
+            fails to end them, this device stays logged in. Each of your other devices deletes its \
+            login when it receives the logout from a sync server, and must log in again.
 
             EXAMPLE:
               storectl logout home

@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import Foundation
+internal import Synchronization
 internal import Tapedeck
+internal import TapedeckConnectors
 
 /// The command `storectl sync`.
 struct SyncCommand: AsyncParsableCommand {
@@ -91,8 +93,13 @@ struct SyncCommand: AsyncParsableCommand {
         let interruption = Interruption.stopping(engine)
         defer { interruption.cancel() }
         let printer = SyncPrinter(isLive: watch, isJSON: options.json, token)
-        let done = try await engine.run { printer.update($0) }
+        let logins = EndedLogins(log)
+        let done = try await engine.run { progress in
+            printer.update(progress)
+            if progress.isSettled { logins.remove(afterPulling: progress.pulled) }
+        }
         printer.finish()
+        logins.remove(afterPulling: done.pulled)
         if !watch, Interruption.isRequested {
             throw Interrupted(
                 message: "pushed \(Figures.count(done.pushed, "event")),"
@@ -139,6 +146,28 @@ extension Interruption {
                 try? await Task.sleep(for: .milliseconds(50))
             }
             engine.stop()
+        }
+    }
+}
+
+/// Deletes this device's logins at remotes that the pulled events have ended.
+///
+/// A failure does not end the sync: an ended login is never used, and the next command that uses
+/// remotes deletes it.
+private final class EndedLogins: Sendable {
+    private let log: EventLog
+    /// The number of pulled events at the last check; nil before the first check.
+    private let checked = Mutex<UInt64?>(nil)
+
+    init(_ log: EventLog) { self.log = log }
+
+    func remove(afterPulling pulled: UInt64) {
+        checked.withLock { checked in
+            guard checked != pulled, StoreRemotes.hasLogins(in: log) else { return }
+            let runner = ProjectionRunner(log, projections: ShippedProjections.all())
+            defer { runner.close() }
+            try? StoreRemotes(log, runner).removeEndedLogins()
+            checked = pulled
         }
     }
 }

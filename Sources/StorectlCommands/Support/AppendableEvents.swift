@@ -8,6 +8,9 @@ enum AppendableEvents {
         "RemoteListToggled": (
             "storectl sync --list", "storectl sync NAME --list LIST"
         ),
+        "RemoteLoginsEnded": (
+            "storectl logout --everywhere", "storectl logout NAME --everywhere"
+        ),
         "RemoteRemoved": ("storectl remote remove", "storectl remote remove NAME"),
         "OutcomeRecorded": (
             "storectl sync and storectl outbox",

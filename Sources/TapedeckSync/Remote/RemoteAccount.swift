@@ -1,5 +1,3 @@
-internal import Foundation
-internal import TapedeckLog
 internal import TapedeckModel
 
 /// The credentials of a user.
@@ -111,11 +109,18 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
     /// The address that the login is valid for.
     ///
     /// The login is never sent to another address, even if the remote's address changes.
-    fileprivate var url = ""
+    var url = ""
+    /// The time at which the user logged in; nil in files written by older versions.
+    ///
+    /// The renewal of a token does not change the value.
+    var moment: LoginMoment?
 
-    package init(secrets: RemoteSecrets, account: RemoteAccount? = nil) {
+    package init(
+        secrets: RemoteSecrets, account: RemoteAccount? = nil, moment: LoginMoment? = nil
+    ) {
         self.secrets = secrets
         self.account = account
+        self.moment = moment
     }
 
     /// Returns `failure` without the login's secrets.
@@ -174,102 +179,8 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
         character.map { $0.isLetter || $0.isNumber } ?? false
     }
 
-    /// Returns whether another login has the same secrets and account, ignoring the address.
+    /// Returns whether another login has the same secrets, account and time, ignoring the address.
     func isSame(as other: RemoteLogin) -> Bool {
-        secrets == other.secrets && account == other.account
-    }
-}
-
-/// Stores logins next to the log, never in it, each in a file that only its owner can read.
-package struct LoginFiles: Sendable {
-    /// The name of the directory inside the store's directory.
-    package static let directoryName = "logins"
-    private static let bytesMax = 64 << 10
-
-    private let directory: String
-
-    package init(store: String) { directory = store + "/" + LoginFiles.directoryName }
-
-    /// Returns the path of a login file.
-    func path(_ remote: String) -> String { "\(directory)/\(remote).json" }
-
-    /// Returns the login for a remote's address; nil if there is none.
-    package func read(_ remote: Remote) throws(SyncError) -> RemoteLogin? {
-        let path = path(remote.name)
-        guard access(path, R_OK) == 0 else {
-            if [ENOENT, ENOTDIR].contains(errno) { return nil }
-            throw SyncError(
-                .accessDenied,
-                "the login in \(path) cannot be read: \(String(cString: strerror(errno)))",
-                hint: SystemReason.accessHint)
-        }
-        guard let bytes = FileManager.default.contents(atPath: path) else { return nil }
-        guard bytes.count <= LoginFiles.bytesMax,
-            let login = try? JSONDecoder().decode(RemoteLogin.self, from: bytes)
-        else {
-            throw SyncError(
-                .damaged, "\(path) does not contain a valid login",
-                hint: "run storectl login again")
-        }
-        return login.url == remote.url ? login : nil
-    }
-
-    /// Writes a login atomically.
-    package func write(_ login: RemoteLogin, for remote: Remote) throws(SyncError) {
-        var login = login
-        login.url = remote.url
-        try makeDirectory()
-        do {
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
-            try replace(path(remote.name), with: encoder.encode(login))
-        } catch let error as SyncError {
-            throw error
-        } catch {
-            throw SyncError(
-                .inputOutput, "the login cannot be written\(SystemReason.of(error))", cause: error)
-        }
-    }
-
-    /// Creates the directory if it does not exist.
-    func makeDirectory() throws(SyncError) {
-        do {
-            try FileManager.default.createDirectory(
-                atPath: directory, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw SyncError(
-                .inputOutput, "\(directory) cannot be created\(SystemReason.of(error))",
-                hint: SystemReason.accessHint, cause: error)
-        }
-    }
-
-    /// Removes a login, if it exists.
-    package func remove(_ remote: String) { unlink(path(remote)) }
-
-    private func replace(_ path: String, with bytes: Data) throws(SyncError) {
-        // A unique name, because two processes may log in at the same time.
-        let draft = path + ".\(UInt64.random(in: .min ... .max).paddedHex).new"
-        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else {
-            throw SyncError(
-                .accessDenied, "\(draft) cannot be written: \(String(cString: strerror(errno)))",
-                hint: SystemReason.accessHint)
-        }
-        let count = bytes.withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
-        let isWritten = count == bytes.count && fsync(file) == 0
-        let isClosed = close(file) == 0
-        guard isWritten, isClosed, rename(draft, path) == 0 else {
-            let number = errno
-            unlink(draft)
-            throw SyncError(
-                number == ENOSPC ? .diskFull : .inputOutput,
-                "\(path) cannot be written: \(String(cString: strerror(number)))")
-        }
-        do throws(LogError) {
-            try DurableFile.synchronize(directory)
-        } catch {
-            throw SyncError(error.code, error.message, hint: error.hint, cause: error)
-        }
+        secrets == other.secrets && account == other.account && moment == other.moment
     }
 }

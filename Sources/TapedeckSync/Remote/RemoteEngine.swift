@@ -197,7 +197,7 @@ private final class RemoteLock: Sendable {
 
     init(store: String, _ remote: String) throws(SyncError) {
         // The directory does not exist before the first login.
-        try LoginFiles(store: store).makeDirectory()
+        try LoginFiles.makeDirectory(in: store)
         let path = "\(store)/\(LoginFiles.directoryName)/\(remote).lock"
         let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard opened >= 0 else {

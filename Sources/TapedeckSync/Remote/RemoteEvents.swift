@@ -34,6 +34,13 @@ extension RemoteRemoved: RemoteEvent {
     public var tags: [Tag] { get throws { [try Tag(Remotes.kind, name)] } }
 }
 
+extension RemoteLoginsEnded: RemoteEvent {
+    /// `RemoteLoginsEnded`.
+    public static let eventType: EventType = "RemoteLoginsEnded"
+    /// The tag of the remote.
+    public var tags: [Tag] { get throws { [try Tag(Remotes.kind, name)] } }
+}
+
 extension RemoteListToggled: RemoteEvent {
     /// `RemoteListToggled`.
     public static let eventType: EventType = "RemoteListToggled"
@@ -68,8 +75,8 @@ extension FeedRead: RemoteEvent {
 /// The events of this module by name, for printing a log.
 public enum RemoteEvents {
     private static let messages: [any RemoteEvent.Type] = [
-        RemoteAdded.self, RemoteRemoved.self, RemoteListToggled.self, OutcomeRecorded.self,
-        IntentClaimed.self, FeedRead.self,
+        RemoteAdded.self, RemoteRemoved.self, RemoteListToggled.self, RemoteLoginsEnded.self,
+        OutcomeRecorded.self, IntentClaimed.self, FeedRead.self,
     ]
 
     /// All event types of this module.

@@ -28,9 +28,9 @@ package import TapedeckProjections
 ///    fails, the remote waits for the user. If another process writes a new login, the next request
 ///    uses it. If the local clock was wrong, the session first sends the request once more, signed
 ///    with the remote's time.
-/// 6. Nothing is sent after the login has been deleted or the remote has been removed, or from an
-///    account other than the store's. The session checks the login and the remote before each
-///    request and the account after each login, and ends if a check fails.
+/// 6. Nothing is sent after the login has been deleted or ended on another device or the remote has
+///    been removed, or from an account other than the store's. The session checks the login and the
+///    remote before each request and the account after each login, and ends if a check fails.
 package struct RemoteSession {
     /// Options: whether to keep reading when everything is done, and the retry limits.
     package typealias Options = SyncState.Options
@@ -219,6 +219,7 @@ package struct RemoteSession {
                 redirects < RemoteSession.redirectsMax
             {
                 redirects += 1
+                if let ended = try endIfGone() { return ended }
                 return try send(request, pending)
             }
             return try fail(redirect.failure, pending)
@@ -265,6 +266,7 @@ package struct RemoteSession {
     /// Ends the session if its login or its remote is gone; otherwise returns nil.
     package mutating func endIfGone() throws -> Step? {
         guard let failure = try gone() else { return nil }
+        try logins.removeEnded()
         return try end(failure, isGone: true)
     }
 
@@ -329,8 +331,8 @@ package struct RemoteSession {
         return try end(SyncFailure(wait.reason, wait.message))
     }
 
-    /// Returns the reason why nothing may be sent: a logout on this device, or removal of the
-    /// remote on any device.
+    /// Returns the reason why nothing may be sent: a logout on this device, or a logout everywhere
+    /// or the removal of the remote on any device.
     private mutating func gone() throws -> SyncFailure? {
         let head = try log.currentHead()
         if head != connectionSeenAt {
@@ -348,7 +350,7 @@ package struct RemoteSession {
         // An unreadable login file does not mean that the user has logged out.
         do {
             guard try logins.read(remote) == nil else { return nil }
-        } catch {
+        } catch is SyncError {
             return nil
         }
         return SyncFailure(
@@ -373,6 +375,8 @@ package struct RemoteSession {
     }
 
     private mutating func logIn() throws -> Step {
+        // The login may have been ended while the last request was in progress.
+        if let ended = try endIfGone() { return ended }
         hasRenewed = true
         let step: LoginStep
         do throws(SyncFailure) {
@@ -414,6 +418,8 @@ package struct RemoteSession {
     }
 
     private mutating func keep(_ account: RemoteAccount, _ sightings: [ProposedEvent]) throws {
+        // Do not restore a login that was ended in the meantime; the session ends at its next step.
+        guard try gone() == nil else { return }
         // Do not overwrite a login that was written in the meantime.
         if !takeUpLogin() {
             try account.check(against: try connection.account() ?? login.account?.user, at: remote)

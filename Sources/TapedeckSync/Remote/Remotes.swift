@@ -12,20 +12,24 @@ public struct Remotes: Projection {
 
     /// `remotes`.
     public var name: String { "remotes" }
-    /// 4.
-    public var version: Int { 4 }
+    /// 5.
+    public var version: Int { 5 }
     /// `remote`.
     public var tagKind: String { Remotes.kind }
-    /// The events that add, change and remove remotes.
+    /// The events that add, change and remove remotes or end their logins.
     public var eventTypes: [EventType] {
-        [RemoteAdded.eventType, RemoteRemoved.eventType, RemoteListToggled.eventType]
+        [
+            RemoteAdded.eventType, RemoteRemoved.eventType, RemoteListToggled.eventType,
+            RemoteLoginsEnded.eventType,
+        ]
     }
     /// A sentence that explains how the state of a remote is determined.
     public var ruleText: String? {
         """
         The last addition of a remote sets its system, address and parts unless the remote was \
         removed later; an addition without parts at the same address keeps the parts. Each later \
-        choice adds a list to the parts or removes it.
+        choice adds a list to the parts or removes it. A removal, a new address or a logout \
+        everywhere ends the logins of all devices; the last of these events applies.
         """
     }
     /// One table: the current remotes, by name.
@@ -36,6 +40,8 @@ public struct Remotes: Projection {
         var system: String?
         var url = ""
         var parts: [String] = []
+        /// The last event that ended the logins of all devices; kept if the remote is removed.
+        var loginsEnd: LoginsEnd?
 
         /// Creates the state of a remote that does not exist.
         public init() {}
@@ -45,6 +51,10 @@ public struct Remotes: Projection {
             system = try bytes.optionalString()
             url = try bytes.string()
             parts = try bytes.array { (reader) throws(ModelError) in try reader.string() }
+            loginsEnd = try bytes.optional { (reader) throws(ModelError) in
+                LoginsEnd(
+                    event: try reader.eventID(), stamp: Stamp(rawValue: try reader.uint64()))
+            }
         }
 
         /// Writes the bytes of the state.
@@ -53,11 +63,16 @@ public struct Remotes: Projection {
             bytes.add(url)
             bytes.add(UInt64(parts.count))
             for part in parts { bytes.add(part) }
+            bytes.add(loginsEnd) {
+                $0.add($1.event)
+                $0.add($1.stamp.rawValue)
+            }
         }
     }
 
-    /// Folds the addition or removal of a remote, or the choice of a list.
+    /// Folds the addition or removal of a remote, the choice of a list, or the end of all logins.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        let end = LoginsEnd(event: event.id, stamp: event.stamp)
         switch event.typeIndex {
         case 0:
             let added = try event.decode(RemoteAdded.self)
@@ -65,14 +80,18 @@ public struct Remotes: Projection {
             // adds it may not know the parts yet.
             let isKnown = (key.state.system, key.state.url) == (added.system, added.url)
             if !isKnown || !added.parts.isEmpty { key.state.parts = added.parts }
+            if !isKnown, key.state.system != nil { key.state.loginsEnd = end }
             key.state.system = added.system
             key.state.url = added.url
-        case 1: key.state = State()
-        default:
+        case 1:
+            key.state = State()
+            key.state.loginsEnd = end
+        case 2:
             guard key.state.system != nil else { return }
             let choice = try event.decode(RemoteListToggled.self)
             key.state.parts.removeAll { $0 == choice.list }
             if choice.isOn { key.state.parts.append(choice.list) }
+        default: key.state.loginsEnd = end
         }
     }
 
@@ -83,6 +102,12 @@ public struct Remotes: Projection {
         value.add(String(key.name))
         state.encode(into: &value)
         rows.add(table: 0, key: RowKey().text(key.name), value: value.bytes)
+    }
+
+    /// Returns the last event that ended the logins of all devices to a remote, even if the remote
+    /// was removed; nil if there is none.
+    static func loginsEnd(of name: String, _ views: some ViewReader) throws -> LoginsEnd? {
+        try views.state(of: Remotes(), key: Tag(kind, name))?.loginsEnd
     }
 
     /// The maximum number of remotes per store.

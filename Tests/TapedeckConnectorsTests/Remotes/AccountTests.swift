@@ -51,7 +51,7 @@ import Testing
                 $0.system = "shelby"
             })
         try like(device, rig)
-        let (first, file) = (device.world.requests.count, LoginFiles(store: device.place.directory))
+        let (first, file) = (device.world.requests.count, device.logins)
         let before = try #require(try file.read(device.remote))
         // The token has expired, and the secrets now belong to an account other than the store's.
         var ended = before
@@ -98,8 +98,8 @@ import Testing
         var session = try idle(device)
         let sent = device.world.requests.count
         // Another process may still write its login after the remote is removed.
-        let file = LoginFiles(store: device.place.directory)
-        let login = try #require(try file.read(device.remote))
+        let file = device.logins
+        let login = try #require(try device.login())
         try await onThread { [remotes = remotes(device)] in try remotes.remove("home") }
         try file.write(login, for: device.remote)
         try like(device, rig)
@@ -111,8 +111,7 @@ import Testing
         let rig = ShelbyV1Rig()
         let device = try rig.device()
         try device.sync()
-        let login = try #require(
-            try LoginFiles(store: device.place.directory).read(device.remote))
+        let login = try #require(try device.login())
         try like(device, rig)
         #expect(try await remotes(device).logOut("home") == 1)
         #expect(throws: SyncError.self) { try device.session() }
@@ -131,6 +130,6 @@ import Testing
             try await remotes(desk.device).logOut("home", everywhere: true)
         }
         #expect(error?.code == .usage)
-        #expect(try LoginFiles(store: desk.device.place.directory).read(desk.device.remote) != nil)
+        #expect(try desk.device.login() != nil)
     }
 }

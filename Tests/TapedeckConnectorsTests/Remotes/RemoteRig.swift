@@ -195,7 +195,7 @@ final class RemoteDevice {
         defer { random = SeededGenerator(seed: random.next()) }
         return try RemoteSession(
             store.log, remote, connector, store.projections, outboxes: Connectors.outboxes,
-            logins: LoginFiles(store: place.directory),
+            logins: logins,
             connection: Connectors.connection(with: remote, store.projections),
             options: RemoteSession.Options(
                 isLive: isLive, failuresMax: failuresMax, backoffMax: 4_000),
@@ -209,9 +209,23 @@ final class RemoteDevice {
             blobs: BlobStore(store: place.directory))
     }
 
+    /// The device's login files.
+    var logins: LoginFiles { LoginFiles(store.log, store.projections) }
+
+    /// Returns the device's login; nil if there is none or it was ended.
+    func login() throws -> RemoteLogin? { try logins.read(remote) }
+
+    /// The names of the device's login files.
+    var loginFiles: [String] {
+        let path = "\(place.directory)/\(LoginFiles.directoryName)"
+        return ((try? FileManager.default.contentsOfDirectory(atPath: path)) ?? [])
+            .filter { $0.hasSuffix(".json") }.sorted()
+    }
+
     /// Writes another login, as `storectl login` does in another process.
     func logIn(_ secrets: RemoteSecrets) throws {
-        try LoginFiles(store: place.directory).write(RemoteLogin(secrets: secrets), for: remote)
+        try logins.write(
+            RemoteLogin(secrets: secrets, moment: try logins.moment(of: remote.name)), for: remote)
     }
 
     /// Returns the status of the remote, as `storectl status` shows it.
@@ -241,7 +255,7 @@ final class RemoteDevice {
         var found: [RemoteDelivery] = []
         try RemoteOutbox(
             store.log, remote, connector, store.projections, outboxes: Connectors.outboxes,
-            account: try LoginFiles(store: place.directory).read(remote)?.account,
+            account: try logins.read(remote)?.account,
             custody: CustodyBook(store.log, steadyClock)
         ).forEach { delivery, _, _ in
             found.append(delivery)

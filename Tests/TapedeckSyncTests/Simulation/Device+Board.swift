@@ -39,7 +39,7 @@ final class BoardClient {
         guard let log = device.log, let runner = device.projections else { return }
         let world = world
         let remote = try Remote(checking: "board", system: "board", url: "http://127.0.0.1:1")
-        let logins = LoginFiles(store: device.path)
+        let logins = LoginFiles(log, runner)
         if try logins.read(remote) == nil {
             try logins.write(RemoteLogin(secrets: RemoteSecrets()), for: remote)
         }

@@ -92,7 +92,7 @@ final class Device: @unchecked Sendable {
         log = opened
         var kept: [any Projection] = world.options.folds ? [NoteOrder()] : []
         if world.options.compacts { kept.append(LastTick()) }
-        if world.options.hasBoard { kept += BoardConnector.outboxes + [FeedCoverage()] }
+        if world.options.hasBoard { kept += BoardConnector.outboxes + [FeedCoverage(), Remotes()] }
         if !kept.isEmpty { projections = ProjectionRunner(opened, projections: kept) }
         life += 1
     }

@@ -1,0 +1,158 @@
+internal import Foundation
+package import TapedeckLog
+internal import TapedeckModel
+package import TapedeckProjections
+
+/// Stores logins next to the log, never in it, each in a file that only its owner can read.
+///
+/// A login that the user has ended on any device no longer exists for readers, and `removeEnded`
+/// deletes its file. The projection `Remotes` must be available.
+package struct LoginFiles: Sendable {
+    /// The name of the directory inside the store's directory.
+    package static let directoryName = "logins"
+    private static let bytesMax = 64 << 10
+    private static let suffix = ".json"
+
+    private let directory: String
+    private let log: EventLog
+    private let runner: ProjectionRunner
+
+    package init(_ log: EventLog, _ runner: ProjectionRunner) {
+        (self.log, self.runner) = (log, runner)
+        directory = LoginFiles.directory(of: log.directory.path)
+    }
+
+    private static func directory(of store: String) -> String { store + "/" + directoryName }
+
+    /// Returns the path of a login file.
+    func path(_ remote: String) -> String { "\(directory)/\(remote)\(LoginFiles.suffix)" }
+
+    /// Returns the login for a remote's address; nil if there is none or it was ended.
+    ///
+    /// Throws `SyncError` if the file cannot be read, and `ProjectionError` and `LogError`.
+    @available(*, noasync)
+    package func read(_ remote: Remote) throws -> RemoteLogin? {
+        guard let login = try stored(remote) else { return nil }
+        return login.isEnded(by: try end(of: remote.name)) ? nil : login
+    }
+
+    /// Returns the time of a login that the user begins now.
+    @available(*, noasync)
+    package func moment(of remote: String) throws -> LoginMoment {
+        LoginMoment(stamp: try log.nextStamp(), after: try end(of: remote))
+    }
+
+    private func end(of remote: String) throws -> LoginsEnd? {
+        try runner.read([Remotes().name]) { try Remotes.loginsEnd(of: remote, $0) }
+    }
+
+    /// Deletes the logins that the user has ended on any device, including those of removed remotes
+    /// and of former addresses.
+    @available(*, noasync)
+    package func removeEnded() throws {
+        // List the files first, so that a login to a remote that is added meanwhile is kept.
+        let names = LoginFiles.names(in: directory)
+        guard !names.isEmpty else { return }
+        let remotes = try runner.read([Remotes().name]) { try Remotes.all($0) }
+        for name in names {
+            let remote = remotes.first { $0.name == name }
+            do {
+                if let remote, try read(remote) != nil { continue }
+            } catch is SyncError {
+                // An unreadable file does not mean that the user has ended the login.
+                continue
+            }
+            remove(name)
+        }
+    }
+
+    /// Returns whether a store's directory contains logins.
+    package static func exist(in log: EventLog) -> Bool {
+        !names(in: directory(of: log.directory.path)).isEmpty
+    }
+
+    private static func names(in directory: String) -> [String] {
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
+        return files.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }
+    }
+
+    private func stored(_ remote: Remote) throws(SyncError) -> RemoteLogin? {
+        let path = path(remote.name)
+        guard access(path, R_OK) == 0 else {
+            if [ENOENT, ENOTDIR].contains(errno) { return nil }
+            throw SyncError(
+                .accessDenied,
+                "the login in \(path) cannot be read: \(String(cString: strerror(errno)))",
+                hint: SystemReason.accessHint)
+        }
+        guard let bytes = FileManager.default.contents(atPath: path) else { return nil }
+        guard bytes.count <= LoginFiles.bytesMax,
+            let login = try? JSONDecoder().decode(RemoteLogin.self, from: bytes)
+        else {
+            throw SyncError(
+                .damaged, "\(path) does not contain a valid login",
+                hint: "run storectl login again")
+        }
+        return login.url == remote.url ? login : nil
+    }
+
+    /// Writes a login atomically.
+    package func write(_ login: RemoteLogin, for remote: Remote) throws(SyncError) {
+        var login = login
+        login.url = remote.url
+        try LoginFiles.makeDirectory(in: log.directory.path)
+        do {
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.sortedKeys, .prettyPrinted]
+            try replace(path(remote.name), with: encoder.encode(login))
+        } catch let error as SyncError {
+            throw error
+        } catch {
+            throw SyncError(
+                .inputOutput, "the login cannot be written\(SystemReason.of(error))", cause: error)
+        }
+    }
+
+    /// Creates a store's directory for logins if it does not exist.
+    static func makeDirectory(in store: String) throws(SyncError) {
+        let directory = directory(of: store)
+        do {
+            try FileManager.default.createDirectory(
+                atPath: directory, withIntermediateDirectories: true,
+                attributes: [.posixPermissions: 0o700])
+        } catch {
+            throw SyncError(
+                .inputOutput, "\(directory) cannot be created\(SystemReason.of(error))",
+                hint: SystemReason.accessHint, cause: error)
+        }
+    }
+
+    /// Removes a login, if it exists.
+    package func remove(_ remote: String) { unlink(path(remote)) }
+
+    private func replace(_ path: String, with bytes: Data) throws(SyncError) {
+        // A unique name, because two processes may log in at the same time.
+        let draft = path + ".\(UInt64.random(in: .min ... .max).paddedHex).new"
+        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        guard file >= 0 else {
+            throw SyncError(
+                .accessDenied, "\(draft) cannot be written: \(String(cString: strerror(errno)))",
+                hint: SystemReason.accessHint)
+        }
+        let count = bytes.withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
+        let isWritten = count == bytes.count && fsync(file) == 0
+        let isClosed = close(file) == 0
+        guard isWritten, isClosed, rename(draft, path) == 0 else {
+            let number = errno
+            unlink(draft)
+            throw SyncError(
+                number == ENOSPC ? .diskFull : .inputOutput,
+                "\(path) cannot be written: \(String(cString: strerror(number)))")
+        }
+        do throws(LogError) {
+            try DurableFile.synchronize(directory)
+        } catch {
+            throw SyncError(error.code, error.message, hint: error.hint, cause: error)
+        }
+    }
+}

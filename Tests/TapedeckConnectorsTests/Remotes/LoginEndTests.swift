@@ -1,0 +1,243 @@
+import Tapedeck
+import TapedeckConnectors
+import TapedeckSync
+import TapedeckTesting
+import TapedeckVideo
+import TestSupport
+import Testing
+
+/// A login ends when the user removes the remote or logs out everywhere on another device.
+@Suite(.offTasks) struct LoginEndTests {
+    private let rig = ShelbyV1Rig()
+    /// The device on which the user ends the logins, and the device whose login ends.
+    private let (first, second): (RemoteDevice, RemoteDevice)
+
+    private static let secrets = RemoteSecrets(
+        user: SimulatorAccount.user, password: SimulatorAccount.password)
+    private static let hour: UInt64 = 3_600_000
+
+    init() throws {
+        (first, second) = (try rig.device(seed: 1), try rig.device(seed: 2))
+    }
+
+    private var clock: ManualClock { rig.world.clock }
+
+    private func remotes(_ device: RemoteDevice) -> StoreRemotes {
+        StoreRemotes(device.store.log, device.store.projections)
+    }
+
+    /// Ends the sessions at the remote, and records what `logOut` with `everywhere` records.
+    private func logOutEverywhere() throws {
+        try expireTokens()
+        try first.append(RemoteLoginsEnded.with { $0.name = "home" })
+        first.logins.remove("home")
+    }
+
+    private func expireTokens() throws {
+        var shelby = try rig.shelby()
+        shelby.expireTokens()
+        rig.world.simulator = shelby
+    }
+
+    private func removeAndAddAgain() throws {
+        try remotes(first).remove("home")
+        try remotes(first).add("home", system: "shelby", url: first.remote.url)
+    }
+
+    /// Checks that the second device sends nothing and has no secrets on the disk.
+    private func checkEnded(sourceLocation: SourceLocation = #_sourceLocation) throws {
+        let sent = rig.world.requests.count
+        let error = #expect(throws: SyncError.self, sourceLocation: sourceLocation) {
+            try second.sync()
+        }
+        #expect(error?.code == .unauthorized, sourceLocation: sourceLocation)
+        #expect(rig.world.requests.count == sent, sourceLocation: sourceLocation)
+        _ = try remotes(second).all()
+        #expect(second.loginFiles.isEmpty, sourceLocation: sourceLocation)
+    }
+
+    private func checkSyncs(
+        _ device: RemoteDevice, sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let report = try #require(try device.sync(), sourceLocation: sourceLocation)
+        #expect(report.failure == nil, sourceLocation: sourceLocation)
+        _ = try remotes(device).all()
+        #expect(device.loginFiles == ["home.json"], sourceLocation: sourceLocation)
+    }
+
+    /// Performs a session's steps until it is idle or ends; returns the failure that ended it.
+    private func drive(
+        _ session: inout RemoteSession, _ first: RemoteSession.Step
+    ) throws -> SyncFailure? {
+        var step = first
+        while true {
+            switch step {
+            case .send(let request): step = try session.answered(try rig.world.send(request))
+            case .wait(let wait), .pause(let wait):
+                clock.set(milliseconds: max(clock.milliseconds, wait.until))
+                step = try session.woken()
+            case .idle: return nil
+            case .end(let failure): return failure
+            }
+        }
+    }
+
+    // MARK: - What ends logins
+
+    @Test func remoteRemovedAndAddedAgainRequiresANewLogin() throws {
+        try checkSyncs(second)
+        try removeAndAddAgain()
+        try exchange(first, second)
+        try checkEnded()
+        try second.logIn(Self.secrets)
+        try checkSyncs(second)
+    }
+
+    @Test func removedRemotesLeaveNoSecrets() throws {
+        try remotes(first).remove("home")
+        try exchange(first, second)
+        #expect(try remotes(second).all().isEmpty)
+        #expect(second.loginFiles.isEmpty)
+    }
+
+    @Test func addressThatChangedAndChangedBackRequiresANewLogin() throws {
+        try remotes(first).add("home", system: "shelby", url: first.remote.url + "/v1")
+        try remotes(first).add("home", system: "shelby", url: first.remote.url)
+        try exchange(first, second)
+        try checkEnded()
+    }
+
+    @Test func logoutEverywhereEndsTheOtherLoginsOnce() throws {
+        for device in [first, second] { try checkSyncs(device) }
+        try logOutEverywhere()
+        try exchange(first, second)
+        try checkEnded()
+        try second.logIn(Self.secrets)
+        try checkSyncs(second)
+        try first.logIn(Self.secrets)
+        try checkSyncs(first)
+        try exchange(first, second)
+        for device in [first, second] { try checkSyncs(device) }
+    }
+
+    @Test func logoutOfOneDeviceKeepsTheOtherLogins() async throws {
+        for device in [first, second] { try checkSyncs(device) }
+        try await remotes(first).logOut("home")
+        try exchange(first, second)
+        try checkSyncs(second)
+    }
+
+    @Test func additionsOfTheSameRemoteEndNoLogin() throws {
+        // Each device has added the remote and logged in before the first exchange.
+        try exchange(first, second)
+        for device in [first, second] { try checkSyncs(device) }
+    }
+
+    @Test func loginsOfOlderVersionsEndWithTheFirstEvent() throws {
+        try second.logins.write(RemoteLogin(secrets: Self.secrets), for: second.remote)
+        try checkSyncs(second)
+        try logOutEverywhere()
+        try exchange(first, second)
+        try checkEnded()
+    }
+
+    // MARK: - Clocks
+
+    /// Beyond a day, imported events do not advance the clock of the device.
+    @Test(arguments: [1, 48] as [UInt64])
+    func slowClockKeepsALoginMadeAfterTheEnd(hours: UInt64) throws {
+        let now = clock.milliseconds
+        clock.set(milliseconds: now + hours * Self.hour)
+        try removeAndAddAgain()
+        clock.set(milliseconds: now)
+        try exchange(first, second)
+        try checkEnded()
+        try second.logIn(Self.secrets)
+        try checkSyncs(second)
+    }
+
+    @Test(arguments: [true, false])
+    func concurrentLoginStaysIfItIsLater(isLater: Bool) throws {
+        clock.advance(by: .seconds(1))
+        if isLater { try logOutEverywhere() } else { try second.logIn(Self.secrets) }
+        clock.advance(by: .seconds(1))
+        if isLater { try second.logIn(Self.secrets) } else { try logOutEverywhere() }
+        try exchange(first, second)
+        if isLater { try checkSyncs(second) } else { try checkEnded() }
+    }
+
+    @Test func renewedTokenDoesNotOutliveAnEarlierEnd() throws {
+        try checkSyncs(second)
+        clock.advance(by: .seconds(1))
+        try logOutEverywhere()
+        clock.advance(by: .seconds(1))
+        // The device has not received the event yet, so it renews its token.
+        let logins = rig.world.requests.count { $0.path == "/token" }
+        try checkSyncs(second)
+        #expect(rig.world.requests.count { $0.path == "/token" } == logins + 1)
+        try exchange(first, second)
+        try checkEnded()
+    }
+
+    // MARK: - Sessions
+
+    @Test func liveSessionEndsWhenTheEventArrives() throws {
+        var session = try #require(try second.session(isLive: true))
+        #expect(try drive(&session, session.begin()) == nil)
+        try logOutEverywhere()
+        try exchange(first, second)
+        let sent = rig.world.requests.count
+        #expect(try drive(&session, session.woken())?.code == .unauthorized)
+        #expect(rig.world.requests.count == sent)
+        #expect(second.loginFiles.isEmpty)
+    }
+
+    @Test func refusedRequestIsNotFollowedByALoginIfTheEventHasArrived() throws {
+        try checkSyncs(second)
+        try logOutEverywhere()
+        let sent = rig.world.requests.count
+        let report = try #require(
+            try second.sync(meanwhile: { _ in try exchange(first, second) }))
+        #expect(report.failure?.code == .unauthorized)
+        #expect(!rig.world.requests[sent...].contains { $0.path == "/token" })
+        #expect(rig.world.requests.count == sent + 1)
+        #expect(second.loginFiles.isEmpty)
+    }
+
+    @Test func loginInProgressDoesNotRestoreAnEndedLogin() throws {
+        var session = try #require(try second.session())
+        guard case .send(let request) = try session.begin() else {
+            Issue.record("the session does not log in")
+            return
+        }
+        #expect(request.path == "/token")
+        let response = try rig.world.send(request)
+        try logOutEverywhere()
+        try exchange(first, second)
+        #expect(try drive(&session, session.answered(response))?.code == .unauthorized)
+        #expect(second.loginFiles.isEmpty)
+    }
+
+    @Test func loginInProgressDoesNotUndoALogout() async throws {
+        var session = try #require(try second.session())
+        guard case .send(let request) = try session.begin() else {
+            Issue.record("the session does not log in")
+            return
+        }
+        let response = try rig.world.send(request)
+        try await remotes(second).logOut("home")
+        #expect(try drive(&session, session.answered(response))?.code == .unauthorized)
+        #expect(second.loginFiles.isEmpty)
+    }
+
+    @Test func liveSessionContinuesWithANewLogin() throws {
+        var session = try #require(try second.session(isLive: true))
+        #expect(try drive(&session, session.begin()) == nil)
+        try logOutEverywhere()
+        try exchange(first, second)
+        // The user logs in again, with the same password, before the session notices the event.
+        try second.logIn(Self.secrets)
+        #expect(try drive(&session, session.woken()) == nil)
+        try checkSyncs(second)
+    }
+}
