@@ -10,8 +10,9 @@ extension StoreRemotes {
     /// to the account again. The sign-out is recorded. Other devices stay logged in.
     ///
     /// - Parameter everywhere: Whether to first ask the remote to end all sessions of the account,
-    ///   on all devices and in other programs. If that fails, the login stays. Each of the user's
-    ///   other devices deletes its login and ends its syncs when it receives the logout.
+    ///   on all devices and in other programs. If the remote does not end them, this device stays
+    ///   logged in. Each of the user's other devices deletes its login and ends its syncs when it
+    ///   receives the logout.
     /// - Returns: The number of undelivered intents.
     ///
     /// Throws `SyncError` with `.notFound` if the remote does not exist. If `everywhere` is true,

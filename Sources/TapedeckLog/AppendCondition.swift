@@ -3,7 +3,8 @@ public import TapedeckModel
 /// A condition that makes an append fail if the log contains a conflicting event.
 ///
 /// Conditions are checked against this store's log at the time of the commit, including events
-/// pulled from servers. Conditions are not replicated, so each fold repeats the check. The design
+/// pulled from servers. Other devices do not check the condition, and may record a conflicting
+/// event at the same time, so the folds of projections must check for conflicts again. The design
 /// follows dynamic consistency boundaries (dcb.events).
 public struct AppendCondition: Sendable {
     enum Kind: Sendable {
@@ -25,12 +26,12 @@ public struct AppendCondition: Sendable {
         AppendCondition(kind: .none(EventFilter(tags: tags, types: types), after: position))
     }
 
-    /// Fails if the observation is not new.
+    /// Fails if the observation is already known.
     ///
-    /// The observations of an entity are ordered by (version, observedAt, content). An observation
-    /// is not new if a later observation, or the observation right before it, has the same content.
-    /// If the content changes from A to B and back to A, all three observations are therefore new,
-    /// while polling unchanged content adds no observations.
+    /// The observations of an entity are ordered by (version, observedAt, content). The condition
+    /// fails if the previous observation in this order, or any later observation, has the same
+    /// content. If the content changes from A to B and back to A, all three observations are
+    /// therefore recorded. Repeated observations of unchanged content are not recorded.
     public static func factIsNew(_ fact: ObservedFact) -> AppendCondition {
         AppendCondition(kind: .fact(fact))
     }
@@ -69,7 +70,7 @@ public enum Durability: Sendable {
     ///
     /// The events are written with the next commit or within 100 ms. Use this only for events that
     /// may be lost, such as playback ticks, because they are lost if the process dies before the
-    /// commit. Readers in this process see the events, because a read first commits pending ones.
-    /// Once they are on disk, `EventLog.head` includes them and other processes see them.
+    /// commit. Readers in this process see the events, because a read first commits pending events.
+    /// Once the events are on disk, `EventLog.head` includes them and other processes see them.
     case buffered
 }

@@ -12,13 +12,13 @@ public struct CompactionReport: Codable, Hashable, Sendable {
         case clock
     }
 
-    /// An origin with a complete block that cannot be examined yet.
+    /// An origin with a complete block of 1,024 events that cannot be examined yet.
     public struct Waiting: Codable, Hashable, Sendable {
         /// The origin.
         public var origin: String
         /// The first sequence number of the waiting block.
         public var sequence: UInt64
-        /// The reason for waiting.
+        /// The reason why the block cannot be examined yet.
         public var reason: Reason
     }
 
@@ -28,7 +28,7 @@ public struct CompactionReport: Codable, Hashable, Sendable {
     public var removed: UInt64 = 0
     /// The number of range stubs that replace the removed events.
     public var stubs: UInt64 = 0
-    /// The origins with a complete block that cannot be examined yet.
+    /// The origins with a complete block of 1,024 events that cannot be examined yet.
     public var waiting: [Waiting] = []
 
     package init() {}

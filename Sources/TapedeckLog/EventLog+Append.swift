@@ -29,8 +29,8 @@ extension EventLog {
     ///   - condition: A condition that makes the append fail if a conflicting event is already
     ///     recorded.
     ///   - durability: The point at which to return; see `Durability`.
-    /// - Returns: The assigned ids and positions; nil for `.buffered`, because they are not
-    ///   assigned yet.
+    /// - Returns: The assigned ids and positions; nil for `.buffered` appends, which get their ids
+    ///   and positions later.
     ///
     /// Throws `LogError`: `.conditionFailed`, `.tooLarge`, `.invalidTag`, `.invalidType`,
     /// `.invalidTime`, `.diskFull` (nothing was recorded; free some space and try again),

@@ -59,7 +59,7 @@ public final class EventLog: Sendable {
     private let entry: OpenStores.Entry
     package let directory: StoreDirectory
     let options: Options
-    /// The store's permanent id; a copy keeps it, but gets a new origin.
+    /// The store's permanent id; a copy of the store keeps this id, but gets a new origin.
     public let storeID: OriginID
     /// The origin of this store's own events; a copied or restored store gets a new origin.
     public var origin: OriginID { state.withLock(\.ownRow.id) }
@@ -103,9 +103,9 @@ public final class EventLog: Sendable {
     /// The store is created completely or not at all, even if the process is killed or the power
     /// fails. If several processes create a store in `directory` at once, only one succeeds.
     ///
-    /// Throws `LogError`: `.storeExists` if there is a store already, `.busy` if another process
-    /// has been creating or erasing a store there for a minute, and the errors that opening a store
-    /// can throw.
+    /// Throws `LogError`: `.storeExists` if there is a store already, `.busy` if another process is
+    /// creating or erasing a store there and does not finish within a minute, and the errors that
+    /// opening a store can throw.
     public static func create(
         _ directory: String, options: Options = Options()
     ) throws(LogError) -> EventLog {
@@ -291,9 +291,10 @@ public final class EventLog: Sendable {
         observers.withLock { _ = $0.removeValue(forKey: number) }
     }
 
-    /// The number of dead processes' readers that have been cleared since the log was opened.
+    /// The number of leftover LMDB readers of dead processes that were cleared since the log was
+    /// opened.
     ///
-    /// A dead process's reader keeps the file from reusing free pages.
+    /// A leftover reader prevents the reuse of free pages in the file.
     public var staleReadersCleared: Int { environment.staleReadersCleared }
 
     /// The number of bytes of the log file in use.

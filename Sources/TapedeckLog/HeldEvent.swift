@@ -28,7 +28,7 @@ package struct HeldEvent: SlotContent {
 
     package static func isBusy(_ name: String) -> LogError {
         LogError(
-            .busy, "events are already being held as \(name)",
+            .busy, "another recorder is already using the name \(name)",
             hint: "wait until the name is free, or use another name")
     }
 

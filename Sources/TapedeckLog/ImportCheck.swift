@@ -96,8 +96,9 @@ struct ImportCheck {
                 }
                 guard event.firstSequence == last + 1 else {
                     throw LogError(
-                        .gap, "in \(path), event \(id) follows event \(last) of its origin",
-                        hint: "the events in between are missing; export again")
+                        .gap,
+                        "\(path) lacks events of an origin: event \(last) is followed by event \(id)",
+                        hint: "export the events again")
                 }
                 last = id.sequence
                 if let ordinal, id.sequence <= held {

@@ -69,7 +69,9 @@ struct ImportGroup {
                 outcome.events += 1
                 let last = writer.state.origins[Int(ordinal)].lastSequence
                 guard CanonicalEntry.firstSequence(of: bytes) ?? 0 <= last + 1 else {
-                    throw LogError(.gap, "event \(id) follows event \(last) of its origin")
+                    throw LogError(
+                        .gap,
+                        "events of an origin are missing: event \(last) is followed by event \(id)")
                 }
                 let said = block.receipts(of: id, at: index)
                 index += 1

@@ -13,7 +13,7 @@ extension LogError {
         case EROFS:
             return LogError(
                 .readOnly, "\(path) cannot be written: \(text)",
-                hint: "make it writable (permissions, mount), or use another directory")
+                hint: "make the path writable (permissions, mount), or use another directory")
         case EACCES, EPERM:
             return LogError(
                 .accessDenied, "\(path) cannot be used: \(text)", hint: SystemReason.accessHint)

@@ -39,9 +39,9 @@ public struct LineageID: Hashable, Comparable, Sendable, CustomStringConvertible
 ///
 /// Receipts let devices with different clocks agree on times. The **effective stamp** of an event
 /// is the earlier of its own stamp and the time at which a server received it. If an event has
-/// several receipts, ordered by `receivedAt` and then by lineage, **only the first one is used**;
-/// it also determines whether the event is refused. The result therefore depends only on the set of
-/// receipts, not on the order in which they arrive.
+/// several receipts, **only the earliest receipt is used**, also to determine whether the event is
+/// refused. Receipts with the same `receivedAt` are ordered by lineage. The result therefore
+/// depends only on the set of receipts, not on the order in which they arrive.
 public struct Receipt: Hashable, Sendable {
     /// The server's decision about an event.
     public enum Outcome: Hashable, Sendable {

@@ -23,8 +23,8 @@ public struct ViewsFileStatus: Sendable, Codable, Hashable {
 /// another. Unused tables remain until they are pruned. If a program needs pruned tables later, it
 /// rebuilds them from the log.
 extension ProjectionRunner {
-    /// Returns the files that contain projections of this or another program, in the order of their
-    /// numbers.
+    /// Returns the store's views files, including files of other programs, in the order of the
+    /// numbers in their names.
     @available(*, noasync)
     public func viewsFiles() throws -> [ViewsFileStatus] {
         try checkOpen()

@@ -109,8 +109,8 @@ extension ProjectionRunner {
 
     /// Builds projections in a scratch file as of a point in time, and deletes the result.
     ///
-    /// All receipts in the log are applied, even if they arrived after the requested point, because
-    /// the log does not record when it received them.
+    /// All receipts in the log are applied, even receipts that arrived after the requested point,
+    /// because the log does not record when a receipt arrived.
     ///
     /// - Parameter names: The projections to build; nil for all that the store maintains.
     @available(*, noasync)
@@ -129,8 +129,8 @@ extension ProjectionRunner {
     /// If `body` reads states and items of single keys, only those keys are folded, which costs a
     /// lookup per event. Rows are read the same way if their projection has few events. For larger
     /// reads, the projections are built in a scratch file, at the cost of a rebuild, and deleted
-    /// afterwards. All receipts in the log are applied, even if they arrived after the requested
-    /// point, because the log does not record when it received them.
+    /// afterwards. All receipts in the log are applied, even receipts that arrived after the
+    /// requested point, because the log does not record when a receipt arrived.
     ///
     /// - Parameters:
     ///   - projections: The names of the projections that `body` reads; nil for all that the store

@@ -64,8 +64,8 @@ public struct ProjectionStatus: Sendable, Codable, Hashable {
     public var version: Int
     /// Whether the projection has tables.
     ///
-    /// If the projection has no tables yet, they are built the first time it is used. Until then, a
-    /// call that does not name its projections skips an on-demand projection.
+    /// If the projection has no tables yet, they are built the first time it is used. An on-demand
+    /// projection without tables is skipped by calls that do not name it.
     public var isBuilt: Bool
     /// The position up to which all events have been folded; 0 if the projection has no tables.
     public var position: UInt64

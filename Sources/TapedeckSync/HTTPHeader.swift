@@ -14,7 +14,7 @@ enum HTTPHeader {
                 token.isEmpty
                     ? "the token is empty"
                     : "the token contains a space, a line break or another invalid character",
-                hint: "copy it again; storectl serve and storectl token create show where it is")
+                hint: "copy the token again, or create one with storectl token create")
         }
         return "Bearer \(token)"
     }

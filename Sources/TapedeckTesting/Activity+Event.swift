@@ -1,7 +1,7 @@
 public import Tapedeck
 
 extension Activity {
-    /// Returns the proposal that the line written by `appendLine(to:)` describes.
+    /// Returns the same event that `appendLine(to:)` writes as a line.
     ///
     /// Throws an error if the event is invalid, which never happens for activity from the
     /// generator.

@@ -14,8 +14,8 @@ struct AppendCommand: ParsableCommand {
             storectl append validates only the event itself; storectl do also checks it against \
             the current state.
 
-            An unknown field is refused with a list of the type's fields; schema/events.md \
-            describes them.
+            If a payload contains an unknown field, the error lists the fields of the event type. \
+            schema/events.md describes the fields.
 
             Types: \(EventCatalogue.video.typeNames.joined(separator: ", ")).
 

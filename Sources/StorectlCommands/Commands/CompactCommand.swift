@@ -7,21 +7,21 @@ struct CompactCommand: ParsableCommand {
         commandName: "compact",
         abstract: "Remove superseded events and shrink the log file.",
         discussion: """
-            Removes playback reports that affect no list, and keeps only the latest events about \
-            what each device plays, where each video can be found, and each contact. Lists stay \
-            the same, with one exception: with --rule 2012, compaction may delay the removal of a \
-            video from watch-later if the video was marked again after 75 % of it had been played. \
-            Queries with --as-of use the remaining events, so their results may be less accurate.
+            Removes playback reports that affect no list, and keeps only the latest event about \
+            what a device plays, about a video's content URL, and about a contact. Lists stay the \
+            same, with one exception: with --rule 2012, a video may stay on watch-later longer if \
+            the user marked it again after playing 75 % of it. Queries with --as-of use the \
+            remaining events, so their results may be less accurate.
 
-            Events that have not reached every server and subscription are kept, and so are up \
-            to 1,023 of the newest events of each device. The store may be in use, but its file \
+            Events that have not reached every server and subscription are kept. Up to 1,023 of \
+            the newest events of each device are kept, too. The store may be in use, but its file \
             shrinks only if no other process has it open.
 
             EXAMPLE:
               storectl compact --store ~/tapedeck
             """)
 
-    @Flag(help: "Keep the file's size; new events reuse the free space.")
+    @Flag(help: "Keep the size of the log file; new events reuse the free space.")
     var keepSize = false
 
     @OptionGroup var options: StoreOptions

@@ -8,8 +8,9 @@ struct QueryScheduleCommand: ParsableCommand {
         abstract: "List the episodes of a week, Monday to Sunday.",
         discussion: """
             Days are calendar days in each channel's time zone, or in UTC if the time zone is \
-            unknown. Without --week, the command lists the week that contains --now in the time \
-            zone of most of the selected channels.
+            unknown. Without --week, the command lists the week that contains --now. If the \
+            selected channels are in several time zones, the zone with the most episodes \
+            determines when that week begins.
 
             EXAMPLE:
               storectl query schedule --week 2019-07-11

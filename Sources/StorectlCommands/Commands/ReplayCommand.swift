@@ -10,8 +10,8 @@ struct ReplayCommand: ParsableCommand {
             New tables are built next to the live tables, which stay in use until they are \
             replaced. --verify only compares a new build with the live tables, and exits with 3 if \
             they differ. --until builds the state as of a log position or a time, reports it, and \
-            discards it; all receipts in the log are applied, even later receipts. --diff lists \
-            the rows that other values of --winner or --rule would change.
+            discards it. --until applies all receipts from servers, even receipts that arrived \
+            later. --diff lists the rows that other values of --winner or --rule would change.
 
             Projections: \(ShippedProjections.names.joined(separator: ", ")).
 

@@ -7,8 +7,8 @@ struct RestoreCommand: ParsableCommand {
         commandName: "restore",
         abstract: "Create a store from a backup.",
         discussion: """
-            The restored store takes a new origin, so its events cannot conflict with those of the \
-            store that was backed up.
+            The restored store writes new events under a new origin id, so they cannot conflict \
+            with events of the original store.
 
             EXAMPLE:
               storectl restore tapedeck-2019-07-11.backup --store ~/restored

@@ -12,13 +12,13 @@ struct SyncCommand: AsyncParsableCommand {
         discussion: """
             A target that contains :// is a sync server. The command pushes the events that the \
             server lacks and pulls the events that this store lacks. Any other target is the name \
-            of a remote (see storectl remote). The command reads the remote's facts and delivers \
-            your intents. A sync can be interrupted at any point and repeated. --watch stays \
-            connected and follows changes on both sides until it is interrupted.
+            of a remote (see storectl remote). The command reads new data from the remote and \
+            sends it your pending changes. A sync can be interrupted at any point and repeated. \
+            --watch stays connected and follows changes on both sides until it is interrupted.
 
-            --list chooses a list that this sync and all later ones read on all of your devices: \
-            roll/ID, dashboard/ID, or following for the rolls that you follow. Only Shelby's v1 \
-            API has such lists; see query lists and query list.
+            With --list LIST, this sync and all later syncs, on all of your devices, read a list \
+            of the remote. LIST is roll/ID, dashboard/ID, or following for the rolls that you \
+            follow. Only Shelby's v1 API has such lists; see query lists and query list.
 
             EXAMPLE:
               storectl sync http://127.0.0.1:8737 --token-file token

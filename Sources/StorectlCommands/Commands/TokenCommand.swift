@@ -59,10 +59,10 @@ struct TokenCreateCommand: ParsableCommand {
               storectl token create laptop --space family
             """)
 
-    @Argument(help: "A name for the token, shown in the list.")
+    @Argument(help: "A name for the token, shown by storectl token list.")
     var name: String
 
-    @Option(help: "The space that the token grants access to; it is created if it does not exist.")
+    @Option(help: "The space that the token grants access to; a missing space is created.")
     var space = "default"
 
     @Option(
@@ -129,7 +129,7 @@ struct TokenListCommand: ParsableCommand {
 struct TokenRevokeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "revoke",
-        abstract: "Revoke a token; requests with it are refused from now on.",
+        abstract: "Revoke a token; requests with the token are refused from now on.",
         discussion: """
             EXAMPLE:
               storectl token revoke 3f9a1c20

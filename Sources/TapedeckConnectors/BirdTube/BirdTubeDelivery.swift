@@ -44,7 +44,7 @@ enum BirdTubeDelivery {
             if response.failure?.code == .notFound {
                 throw SyncFailure(
                     .notFound, "the server has no POST \(BirdTubeRequest.sendPath)",
-                    hint: "its chats are available only in its own app")
+                    hint: "chats on this server can be used only in the server's own app")
             }
             let answer = try BirdTubeAnswer.element(response)
             // The request succeeded but its response cannot be read, so look for the message.

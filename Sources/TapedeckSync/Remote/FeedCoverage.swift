@@ -4,10 +4,10 @@ public import TapedeckProjections
 
 /// The parts of remotes' feeds that any device of the user has read.
 ///
-/// Stored rows do not prove that a feed was read to its end, because a device that fails halfway
-/// syncs the rows that it has read. Coverage is therefore recorded as an event, with a mark that
-/// shows how far the feed was read. If a mark is outdated, some rows are read again, but nothing is
-/// lost.
+/// The observations in the log do not show whether a feed was read to its end: a device that fails
+/// halfway has already recorded the first half. Coverage is therefore recorded as an event, with a
+/// mark that shows how far the feed was read. If a mark is outdated, some rows are read again, but
+/// nothing is lost.
 public struct FeedCoverage: Projection {
     static let kind = "feed"
 

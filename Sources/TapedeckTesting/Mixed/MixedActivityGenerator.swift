@@ -7,12 +7,12 @@ import Tapedeck
 /// `ActivityGenerator`. A broadcast appears in a list, and its video is checked for playability. A
 /// player reports the video that it plays, and fills its queue. A comment is followed by comments
 /// of other users and by chat messages. An answer has a question, segments and likes. The events
-/// therefore concern the same videos at the same times, and objects with a state, such as the
+/// therefore concern the same videos at the same times. Objects with several states, such as the
 /// recording of an answer, go through their states in order.
 ///
 /// The number of users, shows, episodes, questions and answers depends on `videos`, not on the
-/// number of events. The same seed generates the same activity on every machine, so a shorter run
-/// is a prefix of a longer one.
+/// number of events. The same seed generates the same activity on every machine. The first events
+/// do not depend on how many events are generated.
 ///
 /// ```swift
 /// var activity = MixedActivityGenerator(seed: 1, videos: 10_000)

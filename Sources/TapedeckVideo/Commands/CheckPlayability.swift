@@ -3,8 +3,8 @@ public import TapedeckProjections
 
 /// Records the result of checking whether a video plays; see `PlayabilityCheck`.
 ///
-/// A known result is recorded again only if the check was due; recording it postpones the next
-/// check.
+/// A result that is already known is recorded again only if the check was due; the next check is
+/// then postponed.
 ///
 /// ```swift
 /// try await store.decide(VideoProjections.standard.playability, key: video.tag) { state in
@@ -37,7 +37,8 @@ public struct CheckPlayability: Sendable {
         /// The check failed, but an earlier check has failed too, and the next check is not due
         /// yet.
         ///
-        /// If two devices checked at the same time, recording both failures would double the delay.
+        /// If two devices check a video at the same time, only one failure is recorded, because a
+        /// second failure would double the delay.
         case notDue(until: UTCTime)
 
         /// The error message.

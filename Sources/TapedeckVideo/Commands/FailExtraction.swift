@@ -39,9 +39,9 @@ public struct FailExtraction: Sendable {
 
     /// A reason why the command is refused.
     public enum Refusal: CommandRefusal {
-        /// A failed attempt is already recorded, and the next attempt is not due yet.
+        /// An earlier failure is already recorded, and the next attempt is not due yet.
         ///
-        /// For example, two devices may try at the same time.
+        /// For example, two devices may have tried to extract the URL at the same time.
         case notDue(until: UTCTime)
 
         /// The error message.

@@ -8,7 +8,7 @@ public import TapedeckProjections
 /// try await store.decide { try change.decide(VideoQueries($0)) }
 /// ```
 ///
-/// The viewing continues on the other device, so it is counted only once. The devices learn of the
+/// The viewing continues on the other device, so it is counted only once. The two devices read the
 /// change from the log.
 public struct HandOff: Sendable {
     /// The device that is playing the video.

@@ -23,7 +23,7 @@ public struct PostChatMessage: Sendable {
         message = try ChatMessagePosted.with { ($0.video, $0.text) = (video, text) }.normalized()
     }
 
-    /// Creates the command for a file that is already available at its URL.
+    /// Creates the command for a message with a file that is already available at its URL.
     ///
     /// Throws `ModelError`: `.invalidVideo`, `.invalidPayload`, `.tooLarge`.
     public init(_ video: String, file: ChatFile) throws(ModelError) {

@@ -51,8 +51,9 @@ extension UserObserved: Observation {
     /// The entity name, `whale/user/<id>`, or `whale/user/<id>/counts` for an observation of the
     /// counts.
     ///
-    /// Most responses show a user without the counts. If observations with and without counts had
-    /// the same entity, each would replace the other, and both would be recorded as new every time.
+    /// Most responses show a user without the counts. Observations with and without the counts
+    /// therefore have different entities. With the same entity, the two kinds would alternate, and
+    /// every observation would be recorded as a change.
     public var entity: String { "whale/user/\(user)" + (isOfCounts ? "/counts" : "") }
 
     private var isOfCounts: Bool {

@@ -90,7 +90,8 @@ extension CastObserved: Observation {
     /// The entity name, `tvmaze/cast/<show>`.
     public var entity: String { "tvmaze/cast/\(show)" }
 
-    /// The version of the show in the same response; nil if the response contained none.
+    /// The version of the show in the same response; nil if the response does not contain the
+    /// show's version.
     public var remoteVersion: UInt64? { hasShowUpdated ? UInt64(max(0, showUpdated)) : nil }
 
     /// The unit is one second, because versions are in seconds.

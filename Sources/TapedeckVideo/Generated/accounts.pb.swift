@@ -119,7 +119,7 @@ public nonisolated struct SignedOut: Sendable {
   public init() {}
 }
 
-/// The user started to use the app; the account's system counts its users' visits.
+/// The user started to use the app. The system of the account counts this as a visit.
 public nonisolated struct VisitStarted: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

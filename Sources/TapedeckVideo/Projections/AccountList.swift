@@ -4,8 +4,8 @@ public import TapedeckProjections
 
 /// The user's accounts on remote systems, and whether the user is signed in to them.
 ///
-/// Each account is merged from its observations. The projection contains no credentials, because
-/// the events have no fields for them.
+/// The facts about an account are merged from all observations of the account. The projection
+/// contains no credentials, because the events have no fields for them.
 public struct AccountList: Projection {
     /// Creates the projection.
     public init() {}
@@ -23,7 +23,7 @@ public struct AccountList: Projection {
     /// Events can be folded in any order: observations are merged field by field, and only the last
     /// sign-in or sign-out is used.
     public var law: FoldLaw { .any }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         An account is merged from the observations of its system, field by field; the last \

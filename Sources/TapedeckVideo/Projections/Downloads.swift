@@ -25,7 +25,7 @@ public struct Downloads: Projection {
     /// Events can be folded in any order, because only each device's newest report about a video is
     /// used.
     public var law: FoldLaw { .any }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         The device's newest report about a video determines whether the video is on the \

@@ -17,7 +17,7 @@ public struct KnownLists: Projection {
     public var tagKind: String { "list" }
     /// Observations of lists.
     public var eventTypes: [EventType] { [ListObserved.eventType] }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         "Each field has the value of the newest observation that contains the field."
     }

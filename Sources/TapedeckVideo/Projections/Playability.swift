@@ -4,16 +4,16 @@ public import TapedeckProjections
 /// Whether videos can be played, according to checks and remotes, and which videos to check next.
 ///
 /// The result of the last conclusive check is the verdict. A failed check says nothing about the
-/// video, so it does not replace the verdict. The next conclusive check removes the failure. The
-/// times reported by remotes (`RemoteUnplayability`) are stored unchanged, because their meaning
-/// depends on the time of the query.
+/// video, so it does not replace the verdict. The next conclusive check removes the recorded
+/// failure. The times reported by remotes (`RemoteUnplayability`) are stored unchanged, because
+/// their meaning depends on the time of the query.
 ///
-/// Each field is the newest value, or the earliest or latest of several times, so the order of
-/// arrival does not matter. Rows of tables 0, 2, 3 and 4 are sorted by the time at which the state
-/// begins, and rows of table 1 by the time at which it ends. The videos that are in a state at any
-/// given time are therefore a range of that state's table. Tables 3 and 4, merged by key, contain
-/// the checks to make. No video is in both tables. Unchecked videos come first, because their state
-/// begins at 0 unless a remote has reported them as unplayable.
+/// Each field is the newest value, or the earliest or latest of several times, so the order in
+/// which events arrive does not matter. Rows of tables 0, 2, 3 and 4 are sorted by the time at
+/// which the state begins, and rows of table 1 by the time at which the state ends. The videos that
+/// are in a state at any given time are therefore a range of that state's table. Tables 3 and 4
+/// together list the videos to check, and no video is in both of these tables. Unchecked videos
+/// come first, because their state begins at 0 unless a remote has reported them as unplayable.
 ///
 /// Items: for each broadcast (`b` broadcast) and each entry of a remote's list (`l` list entry), a
 /// `Presence`. A video is listed while a remote has at least one broadcast or list entry for it.
@@ -37,12 +37,12 @@ public struct Playability: Projection {
     /// Events can be folded in any order, because each field is the newest value, or the earliest
     /// or latest of several times.
     public var law: FoldLaw { .any }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
-        The last conclusive check is the verdict, and a failed check is kept only if it came \
-        later; the first and the last time reported by remotes are kept. A video is listed while \
-        a remote has a broadcast or a list entry for it.
+        The result of the last conclusive check counts, and a failed check is kept only if it came \
+        later. The first and the last time at which remotes report the video as unplayable are \
+        kept. A video is listed while a remote has a broadcast or a list entry for it.
         """
     }
     /// Five tables: the videos by state, and the checked videos by the time of their next check.

@@ -3,17 +3,17 @@ public import TapedeckProjections
 
 /// The positions at which playback of videos stopped, and the videos that were watched to the end.
 ///
-/// The position comes from the last report in canonical order, no matter which player sent it. It
+/// The position comes from the last report in canonical order, no matter which player sent it. This
 /// need not be the furthest position: rewinding a video moves its position back, and restarting a
 /// finished video puts it in progress again. A report finishes the video if its position is at most
 /// `endSeconds` before the end.
 ///
-/// A `VideoWatched` that names a viewing changes no position, because the viewing's reports contain
-/// it.
+/// A `VideoWatched` that names a viewing changes no position, because the viewing's reports already
+/// contain the position.
 ///
 /// Each field is the newest value or a sum, so the order of arrival does not affect the state. Most
-/// reports of the latest viewing access no item. The item `v` followed by a viewing contains
-/// whether the viewing has finished. Table 0 contains the videos that were started but not
+/// reports of the latest viewing use only the state, not the items. The item `v` viewing records
+/// whether that viewing has finished. Table 0 contains the videos that were started but not
 /// finished.
 public struct Playback: Projection {
     /// Creates the projection.
@@ -32,7 +32,7 @@ public struct Playback: Projection {
     public var eventTypes: [EventType] { [PlaybackProgressed.eventType, VideoWatched.eventType] }
     /// Any order, because each field is the newest value or a sum.
     public var law: FoldLaw { .any }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         The last report from any player determines where playback stopped; a report within \

@@ -29,12 +29,12 @@ public struct QuestionList: Projection {
             AnswerMergeFailed.eventType, IntentOutcome.eventType,
         ]
     }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
-        A question has the content of its newest observation. It is answered once an answer has \
-        been shown or uploaded; until then, the last recorded answer determines the question's \
-        progress.
+        A question has the content of its newest observation. A question is answered once a remote \
+        shows an answer or an answer was uploaded; until then, the last recorded answer determines \
+        the question's progress.
         """
     }
     /// Five tables: all questions, all questions by receiver, pending questions, pending questions

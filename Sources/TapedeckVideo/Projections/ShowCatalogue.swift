@@ -19,7 +19,7 @@ public struct ShowCatalogue: Projection {
     public var tagKind: String { "show" }
     /// Observations of shows and of casts.
     public var eventTypes: [EventType] { [ShowObserved.eventType, CastObserved.eventType] }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         A show is merged from its observations in the order of their versions: each field comes \

@@ -5,10 +5,11 @@ public import TapedeckProjections
 /// The users, each merged from observations on remotes and local edits, and the questions asked
 /// here.
 ///
-/// The last writer of a profile field wins. An edit by the user of this store is dated to the time
-/// of the edit. A change on a remote is dated to the first observation that shows the new value. A
-/// remote that continues to show an old value therefore does not undo an edit, but a later change
-/// on the remote does. A question asked here is stored under its receiver until a remote shows it.
+/// The last change to a profile field wins. The time of an edit in this store is the time at which
+/// the user made it. The time of a change on a remote is the time of the first observation that
+/// shows the new value. A remote that continues to show an old value therefore does not undo an
+/// edit, but a later change on the remote does. A question asked here is stored under its receiver
+/// until a remote shows it.
 public struct UserList: Projection {
     /// Creates the projection.
     public init() {}
@@ -26,11 +27,11 @@ public struct UserList: Projection {
             ProfileEdited.eventType,
         ]
     }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
-        The last writer of each field wins: the user, by the time of the edit, or the \
-        remote, by the observation that first shows the change.
+        The last change to each field wins. An edit has the time at which the user made it; a \
+        change on the remote has the time of the first observation that shows the change.
         """
     }
     /// Three tables: all users by name, the account's own users, and questions that no remote shows

@@ -5,17 +5,18 @@ public import TapedeckProjections
 /// The number of times that each video was opened: a remote's count, plus the user's openings that
 /// the count does not include yet.
 ///
-/// A viewer is counted once per **window**: the opening that starts the window is counted, openings
-/// within `window` after it are not, and the first later opening starts the next window. Only the
-/// first report of a viewing is used, no matter which device reports it or how late.
+/// A viewer is counted once per **window**, by the opening that starts the window. Further openings
+/// are not counted until the window has passed. The first opening after that starts the next
+/// window. Only the first report of a viewing is used, no matter which device reports it or how
+/// late.
 ///
-/// An opening that starts a window is added to the remote's count. A count that was read after the
-/// opening was sent includes the opening, which is then no longer added. A refused or dropped
-/// opening is never added. If the outcome of a request is unknown, the opening is treated as
-/// accepted, because missing an opening is better than counting it twice. An opening is also
-/// treated as accepted if another device, which had not received it yet, sent its own report in the
-/// same window. If a count has no time, it is unknown which openings it includes. Table 0 contains
-/// one row per video, with its state.
+/// An opening that starts a window is added to the remote's count. Once the remote's count has been
+/// read after the opening was sent, the count includes the opening, and the opening is no longer
+/// added. A refused or dropped opening is never added. If the outcome of a request is unknown, the
+/// opening is treated as accepted, because missing an opening is better than counting it twice. A
+/// device that has not received the opening yet may send a report of its own in the same window.
+/// The opening is then treated as accepted, too. If a remote's count has no time, it is unknown
+/// which openings the count includes. Table 0 contains one row per video, with its state.
 ///
 /// | item | value |
 /// |---|---|
@@ -27,8 +28,8 @@ public import TapedeckProjections
 /// | `o` event-id | the last `IntentOutcome` of an intent for BirdTube |
 /// | `t` event-id 0 time event-id | empty: the report with the second id was sent at this time, in place of the opening with the first id |
 ///
-/// A report requests a refold if it precedes the start of its viewer's last window, or another
-/// report of the same viewing.
+/// A report requests a refold if it is earlier than the start of its viewer's last window, or
+/// earlier than a known report of the same viewing.
 public struct ViewCounts: Projection {
     /// The time, in milliseconds, during which a viewer is counted only once.
     private let windowMilliseconds: Int64
@@ -60,12 +61,11 @@ public struct ViewCounts: Projection {
     /// Events can be folded in any order, because a report that arrives out of order requests a
     /// refold if the order matters.
     public var law: FoldLaw { .any }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
-        A viewer is counted once per window, at the opening that starts the window; the \
-        remote's newest count includes the openings sent to the remote before that count was \
-        read.
+        A viewer is counted once per window, by the opening that starts the window. The remote's \
+        newest count includes the openings that were sent before the count was read.
         """
     }
     /// The only table, which contains the videos that were opened.

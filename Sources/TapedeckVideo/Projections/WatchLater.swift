@@ -6,25 +6,27 @@ public enum WatchLaterRule: String, Sendable {
     /// A viewing removes the video when it reaches 75 % of the duration, regardless of when it
     /// began.
     case crossing
-    /// As in the 2012 app, a viewing removes the video when the viewing passes 75 %, but only if it
-    /// began while the video was on the list. If the video is added to the list only during the
-    /// viewing, the viewing does not remove it. If the video was on the list when the viewing
-    /// began, and was removed and added again, the viewing removes it.
+    /// As in the 2012 app, a viewing removes the video when the viewing passes 75 %, but only if
+    /// the video was on the list when the viewing began. If the video is added to the list only
+    /// during the viewing, the viewing does not remove it. If the video was on the list when the
+    /// viewing began, the viewing removes it even if it was taken off the list and added again in
+    /// the meantime.
     case rule2012 = "2012"
 }
 
 /// The videos that the user wants to watch later, and the time at which each was added.
 ///
-/// A **mark** is set by a toggle, at the toggle's stamp, or by a remote that shows the mark on one
-/// of the video's broadcasts. The time of a remote's mark is the version at which the current run
-/// of observations with the mark began. A **clear** is either a toggle-off or a **crossing**: a
-/// viewing's first report at or after 75 % of a known duration. A clear removes all earlier marks;
-/// a remote that withdraws the mark of a broadcast removes only that mark. A viewing crosses 75 %
-/// only once: a mark set after the crossing remains until another viewing crosses 75 %. The video
-/// is on the list while any mark is left.
+/// The video is on the list while it has a **mark**. A toggle sets a mark, with the toggle's stamp
+/// as its time. A remote sets a mark by showing one of the video's broadcasts as marked.
+/// Consecutive observations of a marked broadcast form a **run**; the time of the remote's mark is
+/// the version of the first observation in the run. A **clear** is either a toggle-off or a
+/// **crossing**: a viewing's first report at or after 75 % of a known duration. A clear removes all
+/// earlier marks; if a remote withdraws the mark of a broadcast, only that mark is removed. A
+/// viewing crosses 75 % only once: a mark set after the crossing remains until another viewing
+/// crosses 75 %.
 ///
-/// Since a clear removes all earlier marks, only the latest clear matters, and earlier marks need
-/// not be kept. The order of arrival therefore does not affect the items or the state:
+/// Because a clear removes all earlier marks, only the latest clear and the marks after it count.
+/// The order in which events arrive therefore does not affect the items or the state:
 ///
 /// | item | value |
 /// |---|---|
@@ -37,25 +39,23 @@ public enum WatchLaterRule: String, Sendable {
 /// | `k` event id | `DeliveredMark`s: the broadcasts that carry a toggle's mark on a remote |
 /// | `d` id | the versions at which toggles were confirmed on the broadcast |
 ///
-/// Once a remote has confirmed a toggle that set a mark, the remote controls the mark: if it
-/// withdraws the mark in a later version, the mark is removed here too. A run of observations that
-/// begins at the version of a toggle's confirmation is not a separate mark. The run represents the
-/// toggle and has the time of the toggle's stamp, regardless of how long the remote took to confirm
-/// the toggle.
+/// Once a remote has confirmed a toggle that set a mark, the remote controls the mark: if the
+/// remote withdraws the mark in a later version, the mark is removed here, too. If a run begins at
+/// the version at which the toggle was confirmed, the run is not a second mark. The mark keeps the
+/// time of the toggle, no matter how long the remote took to confirm the toggle.
 ///
-/// Table 2 contains the list in timeline order, latest share first, by the latest creation time of
-/// a broadcast that the remote has. Table 1 contains the videos whose mark a remote still has to
-/// remove: the remote shows the mark on a broadcast, but here the mark was cleared by a viewing, or
-/// by a toggle-off that was delivered before the toggle that set the mark. If a later mark keeps
-/// the video on the list, table 1 does not contain the video, so the remote's mark is not removed.
-/// `WatchLaterUnset` reads the rows of table 1.
+/// Table 2 contains the list in timeline order: the video with the most recently created broadcast
+/// on the remote comes first. Table 1 contains the videos that are not on the list, but that a
+/// remote still shows as marked. Such a mark was cleared by a viewing, or by a toggle-off that was
+/// delivered before the toggle that set the mark. `WatchLaterUnset` reads table 1 to remove these
+/// marks on the remote.
 ///
-/// In two cases, removed marks may have to be restored, so a fold requests a refold: if the latest
-/// clear is the crossing of a viewing that turns out to have crossed earlier, or if an observation
-/// without the mark arrives late and falls within a run.
+/// In two cases, a fold requests a refold to restore marks that were removed. First, the latest
+/// clear is a crossing, and a late report shows that the viewing crossed 75 % earlier. Second, an
+/// observation without the mark arrives late and splits a run.
 ///
-/// `.rule2012` depends on whether the video was on the list during a viewing, so events are folded
-/// in canonical order. `.rule2012` ignores runs of observations that have ended.
+/// With `.rule2012`, the result depends on whether the video was on the list during a viewing, so
+/// events are folded in canonical order. With this rule, runs that have ended are ignored.
 public struct WatchLater: Projection {
     /// The rule for removing viewed videos.
     public let rule: WatchLaterRule
@@ -100,11 +100,11 @@ public struct WatchLater: Projection {
             IntentOutcome.eventType,
         ]
     }
-    /// Any order with the crossing rule, canonical order with the 2012 rule.
+    /// Any order for the `crossing` rule, canonical order for the 2012 rule.
     public var law: FoldLaw { rule == .crossing ? .any : .canonical }
     /// True, because compaction removes superseded playback reports.
     public var foldsCompacted: Bool { true }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         let crossing =
             rule == .crossing
@@ -115,8 +115,8 @@ public struct WatchLater: Projection {
             off removes all earlier marks, and \(crossing).
             """
     }
-    /// Three tables: the list by time of the mark, the marks that remotes have to remove, and the
-    /// list by latest share.
+    /// Three tables: the list by time of the mark, the videos whose marks a remote has to remove,
+    /// and the list by latest share.
     public var tables: [String] { ["oldest-mark-first", "to-tell", "shared-last-first"] }
 
     enum Table {

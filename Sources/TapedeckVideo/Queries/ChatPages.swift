@@ -99,8 +99,8 @@ extension VideoQueries {
     ///     the newest messages.
     ///   - isWithBlocked: Whether to include blocked messages.
     ///   - isGuestAllowed: Whether users who are not signed in may read the chat.
-    ///   - limit: The number of messages, not counting pending messages and extra ones that share
-    ///     the oldest message's time.
+    ///   - limit: The number of messages, not counting pending messages and extra messages with the
+    ///     same time as the oldest message.
     ///   - cursor: The `next` of the previous page; it takes precedence over `before`.
     public func chat(
         video: String, before: Int64? = nil, isWithBlocked: Bool = false,

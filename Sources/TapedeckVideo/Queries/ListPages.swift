@@ -33,7 +33,7 @@ public struct WatchLaterPage: Codable, Hashable, Sendable {
 public struct WatchLaterEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var key: String
-    /// The time of the earliest mark that still applies.
+    /// The time of the earliest mark that has not been removed.
     public var since: UTCTime
 }
 

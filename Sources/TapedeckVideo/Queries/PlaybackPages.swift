@@ -7,7 +7,7 @@ public enum PlaybackState: String, Codable, Hashable, Sendable {
     case unwatched
     /// The video was started but not finished.
     case inProgress
-    /// The user or a remote reported the video as watched, but there is no position at which to
+    /// The user or a remote reported the video as watched, and there is no position at which to
     /// resume.
     case watched
     /// The video was played to the end.

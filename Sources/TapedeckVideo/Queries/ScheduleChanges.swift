@@ -67,9 +67,9 @@ extension VideoQueries {
     /// Returns the changes in schedules after a log position.
     ///
     /// This method compares the facts known at `mark` with the facts known at `head`. Changes that
-    /// were reverted and older observations that arrived late are not reported. It reads the events
-    /// between the two positions, and all observations of the episodes and shows that these events
-    /// refer to. Throws the log's errors, and `ModelError` with `.usage` for an invalid limit.
+    /// were reverted and older observations that arrived late are not reported. The method reads
+    /// the events between the two positions, and all observations of the episodes and shows in
+    /// these events. Throws the log's errors, and `ModelError` with `.usage` for an invalid limit.
     ///
     /// - Parameters:
     ///   - mark: The `head` of the previous result.

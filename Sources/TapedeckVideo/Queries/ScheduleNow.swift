@@ -35,8 +35,8 @@ extension VideoQueries {
     ///
     /// Throws `ModelError` with `.usage` if the window is negative or too long.
     ///
-    /// - Parameter windowSeconds: The length, in seconds, of the window before the end of an
-    ///   episode in which the episode counts as ending soon.
+    /// - Parameter windowSeconds: The number of seconds before the end of an episode during which
+    ///   the episode counts as ending soon.
     public func endingSoon(
         at now: UTCTime, scope: ScheduleScope,
         windowSeconds: Double = QueryLimits.endingSoonSeconds

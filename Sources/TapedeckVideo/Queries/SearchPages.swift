@@ -140,10 +140,9 @@ extension VideoQueries {
     /// Words are runs of letters and digits; in scripts without spaces, any part of a run matches.
     ///
     /// Matches in titles, names and questions come first, then matches in sharers, owners and
-    /// authors, then in networks, then in comments. Among matches in fields of the same rank,
-    /// whole-word matches of the last word come before prefix matches, and newer hits before older
-    /// ones. If different words match in different fields, the field that comes last in this order
-    /// determines the rank of the hit.
+    /// authors, then in networks, then in comments. Among hits of the same rank, hits that contain
+    /// the last word as a whole word come first, then the newest hits. If different words match in
+    /// different fields, the field that comes last in this order determines the rank of the hit.
     ///
     /// A shared video is found by the titles of all its broadcasts. A video that was also submitted
     /// appears as a submission, too. Chats are not searched.

@@ -7,7 +7,7 @@ public struct ViewsReport: Codable, Hashable, Sendable {
     public var key: String
     /// The number to show: the sum of `observed` and `own`.
     public var views: Int
-    /// The number of views that the remote counts; nil if the remote does not report it.
+    /// The number of views that the remote counts; nil if the remote reports no count.
     @NullWhenNil public var observed: Int?
     /// The number of the user's own openings that count as views but are not included in `observed`
     /// yet.

@@ -29,7 +29,7 @@ public struct SimulatorAdversary: Codable, Hashable, Sendable {
     public var othersMilliseconds: Int64?
     /// The rate of other users' actions that remove something without notice.
     public var deletionRate = 0.0
-    /// The rate of other users' rows that appear late, dated earlier than existing rows.
+    /// The rate of other users' rows that appear late, with a date before that of existing rows.
     public var lateRate = 0.0
     /// The maximum delay of a late row, in milliseconds.
     public var lateMillisecondsMax: Int64 = 3_600_000

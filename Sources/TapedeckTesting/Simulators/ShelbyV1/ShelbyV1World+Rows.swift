@@ -68,7 +68,8 @@ extension ShelbyV1World {
         return insertCopy(of: frame, by: user.id, roll: user.publicRoll, type: 1, at: now)
     }
 
-    /// Removes a frame from its roll; if a like created the frame, the original loses that like.
+    /// Removes a frame from its roll; if a like created the frame, the original frame loses that
+    /// like.
     public mutating func remove(_ id: String) {
         guard let frame = frames[id] else { return }
         frames[id]?.deletedFromRoll = frame.roll
