@@ -17,13 +17,13 @@ public import TapedeckVideo
 /// be lost in a power failure. A report appears in lists once it is recorded, after at most
 /// `PlaybackCoalescing.holdSecondsMax` seconds.
 ///
-/// The recorder sets `playedSeconds` in each report, measured by a monotonic clock, which keeps
-/// running even if the device's clock is changed or stops.
+/// The recorder sets `playedSeconds` in each report. It measures this time with a monotonic clock,
+/// so changes to the device's clock do not affect it.
 ///
-/// With `reportsWatched`, the recorder also records a `VideoWatched` for each run, so that remotes
-/// count the views. A run is playback without a skip, up to the next call of `flush()` or the end of
-/// the video. If the process ends during a run, the run is recorded when the recorder is opened
-/// again.
+/// With `reportsWatched`, the recorder also records a `VideoWatched` for each run of playback, so
+/// that remotes count the views. A run is playback without a skip, up to the next call of `flush()`
+/// or the end of the video. If the process ends during a run, the run is recorded when the recorder
+/// is opened again.
 ///
 /// Use one recorder per player; reports are recorded in the order of the calls.
 public actor PlaybackRecorder {

@@ -56,10 +56,11 @@ extension TapedeckStore {
     /// data it read has not changed.
     ///
     /// This method works like `decide(_:key:attemptsMax:_:)`, but for decisions that depend on
-    /// several keys or projections. The store tracks what `decision` reads. Reading a state or an
-    /// item counts as reading its key, and reading rows counts as reading all keys of their
-    /// projection, so a decision that reads rows conflicts with every event of the projection's
-    /// types. If a key is frozen, `decision` reads the rows that the key had when it was frozen.
+    /// several keys or projections. The store tracks what `decision` reads. A decision that reads a
+    /// state or an item depends on the key, and conflicts with events of this key. A decision that
+    /// reads rows depends on all keys of the projection, and conflicts with every event of the
+    /// projection's types. If a key is frozen, `decision` reads the rows that the key had when it
+    /// was frozen.
     ///
     /// - Parameters:
     ///   - names: The projections that `decision` reads; nil for all.

@@ -56,7 +56,7 @@ public struct IngestResource: Sendable {
         self.reader = reader
     }
 
-    /// Returns the resource with a name; throws `ModelError` with `.usage` if it is unknown.
+    /// Returns the resource called `name`; throws `ModelError` with `.usage` if there is none.
     public static func named(_ name: String) throws(ModelError) -> IngestResource {
         guard let resource = all.first(where: { $0.name == name }) else {
             throw ModelError(
@@ -68,19 +68,21 @@ public struct IngestResource: Sendable {
 
     /// Reads a response.
     ///
-    /// A document that is not JSON, exceeds `documentBytesMax`, or is a remote's error response
-    /// yields one refusal, at `$`.
+    /// The result is a single refusal, at the path `$`, if the document is not JSON, is larger than
+    /// `documentBytesMax`, or is a remote's error response.
     ///
     /// - Parameters:
     ///   - bytes: The body of the response; a leading byte-order mark is skipped.
     ///   - show: TVmaze's id of the show, if `needsShow`.
     ///   - video: The key of the video that the response belongs to, or any form of its URL, if
     ///     `needsVideo`.
-    ///   - list: The name of the list that a Shelby dashboard or roll represents, as in
-    ///     `VideoGroup`; nil for the user's stream, or for the roll whose id is in the response.
-    ///   - listing: If `isListing`, the request to which the document is the complete response.
-    ///     Episodes that were listed in an earlier response to the same request but are missing
-    ///     from this response are cancelled. If nil, nothing is cancelled.
+    ///   - list: For a Shelby dashboard or roll, the name of the list, as in `VideoGroup`. If nil,
+    ///     a dashboard is read as the user's stream, and a roll is identified by the id in the
+    ///     response.
+    ///   - listing: The request for a day's listing, if the document is the complete response to
+    ///     that request; see `isListing`. Episodes that were listed in an earlier response to the
+    ///     same request but are missing from this response are cancelled. If nil, nothing is
+    ///     cancelled.
     ///   - observedAt: The time of the response in Unix milliseconds, for example from its `Date`
     ///     header; nil if unknown.
     ///

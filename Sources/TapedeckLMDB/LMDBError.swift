@@ -7,7 +7,7 @@ package struct LMDBError: Error, CustomStringConvertible {
     package enum Kind: Sendable {
         /// The disk is full; none of the transaction's changes were stored.
         case diskFull
-        /// The map is full and may not grow further.
+        /// The file has reached its maximum size, so its memory map cannot grow.
         case mapFull
         /// The file system or directory is read-only.
         case readOnly

@@ -104,7 +104,8 @@ extension EventLog {
             return BackupSummary(events: log.head.rawValue, bytes: UInt64(log.usedBytes))
         } finish: { _, summary throws(LogError) in
             guard let summary else {
-                throw LogError(.internalError, "a restore adopted an existing log")
+                throw LogError(
+                    .internalError, "a restore used an existing log instead of the backup")
             }
             return summary
         }

@@ -5,11 +5,11 @@ internal import TapedeckModel
 public struct ImportSummary: Codable, Hashable, Sendable {
     /// The number of events in the file.
     public var events: UInt64
-    /// The number of these events that were not recorded before.
+    /// The number of events in the file that the store did not have.
     public var recorded: UInt64
-    /// The number of these events that were already recorded.
+    /// The number of events in the file that the store already had.
     public var known: UInt64
-    /// The number of receipts that were not recorded before.
+    /// The number of receipts in the file that the store did not have.
     public var receipts: UInt64
 }
 

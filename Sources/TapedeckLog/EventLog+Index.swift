@@ -19,7 +19,7 @@ extension EventLog {
     /// this size are fewer and need no merges.
     static let eventsPerLargeRunMax: UInt64 = 1 << 21
 
-    /// Returns the number of events in the log that are not in any run of the index.
+    /// Returns the number of events in the log that the index does not cover yet.
     public func unindexedCount() throws(LogError) -> UInt64 {
         try read { transaction in
             let catalogue = try IndexCatalogue(
@@ -31,7 +31,8 @@ extension EventLog {
     /// Updates the index up to the last event, and returns when it is done.
     ///
     /// The update runs concurrently with appends. Indexing also happens in the background. Call
-    /// this method after very large appends if the next program should find everything indexed.
+    /// this method after very large appends if the next program to open the log should find
+    /// everything indexed.
     @available(*, noasync)
     public func indexAll() throws(LogError) {
         try mergeIndex(eventsPerRun: EventLog.eventsPerLargeRunMax)

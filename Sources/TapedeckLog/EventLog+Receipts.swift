@@ -15,10 +15,10 @@ extension EventLog {
 
     /// Records all or none of a server's receipts for events in this log.
     ///
-    /// Repeating the call is safe. If a server contradicts its own earlier receipt, the receipt
-    /// that sorts first is kept, so that every device keeps the same one.
+    /// Repeating the call is safe. If a server contradicts its own earlier receipt, the contents of
+    /// the two receipts determine which is kept, so all devices keep the same receipt.
     ///
-    /// - Returns: The number of receipts that had an effect.
+    /// - Returns: The number of receipts that this call recorded or replaced.
     ///
     /// Throws `LogError`: `.notFound` (an event is not in this log, and no receipt was recorded),
     /// `.tooLarge`, and the same errors as a durable append.

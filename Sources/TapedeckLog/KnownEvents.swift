@@ -32,7 +32,7 @@ struct KnownEvents {
             else { return }
             throw LogError(
                 .fork,
-                "the events compacted up to \(stub.id) are recorded here with different content",
+                "the compacted events up to \(stub.id) differ from the events recorded here",
                 hint: "a store was copied, and both copies recorded events under the same origin",
                 position: try log.position(
                     of: EventID(origin: stub.origin, sequence: stub.sequences.lowerBound),
@@ -117,7 +117,7 @@ extension LogError {
     static func forked(before stub: RangeStub, at position: UInt64? = nil) -> LogError {
         LogError(
             .fork,
-            "the events compacted up to \(stub.id) are from a history that differs from the one"
+            "the compacted events up to \(stub.id) belong to a different history than the events"
                 + " recorded here",
             hint: "a store was copied, and both copies recorded events under the same origin",
             position: position.map { LogPosition(rawValue: $0) })

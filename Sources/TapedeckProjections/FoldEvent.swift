@@ -11,8 +11,8 @@ public struct FoldEvent: ~Copyable, ~Escapable {
     public let typeIndex: Int
     /// The schema version of the payload.
     ///
-    /// If the projection declares the event as a Swift type, the version is the newest one that the
-    /// program knows.
+    /// If the projection declares the event as a Swift type, older payloads are converted before
+    /// the fold, so this is always the newest version that the program knows.
     public let schemaVersion: UInt16
     /// The remote fact that the event records; nil if the event records user activity.
     public let fact: ObservedFact?

@@ -1,6 +1,7 @@
 public import TapedeckModel
 
-/// A list that can be followed: the first rows of some ranges, with each row turned into an entry.
+/// A query for a live list, which reads the first rows of one or more ranges and turns each row
+/// into an entry.
 ///
 /// The list is read once. After the first read, each commit reports the rows that it changed, and
 /// only the entries of these rows are rebuilt; see `ProjectionRunner.live`.
@@ -100,7 +101,9 @@ public struct LiveEntry<Entry: Hashable & Sendable>: Sendable {
     /// The time at which the entry changes without new events, in milliseconds since 1970; nil for
     /// never.
     public var nextChangeAt: Int64?
-    /// The keys from which the entry is built, limited to those in ranges created by
+    /// The keys from which the entry is built.
+    ///
+    /// When one of these keys changes, the entry is rebuilt if the key is in a range created by
     /// `RowRange.init(keysOf:itemsWith:)`.
     public var keys: [Tag]
 

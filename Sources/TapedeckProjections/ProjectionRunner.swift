@@ -9,7 +9,7 @@ internal import TapedeckModel
 /// The catalogue in the log lists the file of each projection. The state of a projection's file
 /// determines how a read brings the projection up to date:
 ///
-/// - If the projection is on demand and has never been used, calls that do not name it skip it.
+/// - Calls that do not name an on-demand projection skip it until a call has named it.
 /// - If there is no usable file, the projection is rebuilt from the log on first use. A file is
 ///   unusable if it is damaged, belongs to another log or history, or was not synced before the
 ///   last reboot.

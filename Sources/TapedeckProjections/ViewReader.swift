@@ -66,7 +66,7 @@ extension ViewReader {
         try keys.map { try state(of: projection, key: $0) }
     }
 
-    /// Returns the rows, ignoring the tag, because reading from tables does not need it.
+    /// Returns the rows of a table; the parameter `tag` is not used.
     public func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,
         limit: Int, eventsTagged tag: Tag

@@ -11,20 +11,20 @@ struct LoginCommand: AsyncParsableCommand {
         discussion: """
             The credentials are kept in the store's directory, in a file that only you can read, \
             and never in the log, a backup or a command line. The password is read from the file \
-            given by --password-file (default: TAPEDECK_PASSWORD_FILE). Without such a file, it is \
-            read from the terminal without echo, or from one line of stdin if stdin is not a \
-            terminal. A token file contains the token and its secret on separate lines, followed \
-            by the consumer key and its secret if the system needs them. --sign-up creates the \
-            account first, on systems that allow it (birdtube). With --provider, the token file \
-            contains the token of a linked service (shelby, API v1), and --add links the service \
-            to the account that this device is logged in to.
+            given by --password-file or by the environment variable TAPEDECK_PASSWORD_FILE. \
+            Without a password file, the password is read from the terminal without echo, or from \
+            one line of stdin if stdin is not a terminal. A token file contains the token and its \
+            secret on separate lines, followed by the consumer key and its secret if the system \
+            needs them. --sign-up creates the account first, on systems that allow it (birdtube). \
+            With --provider, the token file contains the token of a linked service (shelby, API \
+            v1), and --add links the service to the account that this device is logged in to.
 
             With --oauth (shelby), the command prints the address of a page on which you sign in \
             with the service and approve the login, and then asks for the address to which the \
-            browser was redirected, or for the PIN on the page. The answer is read from the \
-            terminal without echo, or from one line of stdin. The consumer file contains the key \
-            and the secret under which this program is registered with the server, on separate \
-            lines, and must be readable only by you (mode 0600).
+            browser was redirected, or for the PIN on the page. The address or PIN is read from \
+            the terminal without echo, or from one line of stdin. The consumer file contains the \
+            key and the secret under which this program is registered with the server, on \
+            separate lines, and must be readable only by you (mode 0600).
 
             EXAMPLE:
               storectl login home --token-file token
@@ -72,8 +72,8 @@ struct LoginCommand: AsyncParsableCommand {
     @Option(
         help: ArgumentHelp(
             """
-            The address of the OAuth server (default: Shelby's; for API v1, Twitter's, and \
-            required with any other --provider).
+            The address of the OAuth server (default: Shelby's server or, for API v1 with \
+            --provider twitter, Twitter's server).
             """,
             valueName: "url"))
     var oauthUrl: String?

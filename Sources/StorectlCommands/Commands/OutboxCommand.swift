@@ -9,8 +9,8 @@ struct OutboxCommand: ParsableCommand {
         abstract: "List undelivered events and intents; retry or drop them.",
         discussion: """
             The outbox is derived from the log. An event is listed until every server has assigned \
-            it a position, and an intent until its remote has confirmed it. Without a subcommand, \
-            the list is printed.
+            it a position. An intent is listed until its remote has confirmed it. Without a \
+            subcommand, the list is printed.
 
             EXAMPLE:
               storectl outbox

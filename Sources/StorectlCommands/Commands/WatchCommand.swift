@@ -14,15 +14,16 @@ struct WatchCommand: ParsableCommand {
             to the list after the preceding changes. Stop with Ctrl-C.
 
             Lines that start with ~ report the state of the list; they do not change its \
-            entries. Such a line contains "loading" while the list's tables are built, "failed" if \
-            the list cannot be read, shows a frozen key or waits for a remote, and "current" when \
-            no failure remains. A "failed" line ends with the time of the next attempt, if known.
+            entries. The state "loading" means that the list's tables are being built. The state \
+            "failed" means that the list cannot be read, contains a frozen key, or waits for a \
+            remote. A "failed" line ends with the time of the next attempt, if known. The state \
+            "current" means that no failure remains.
 
-            Queries without a stable order cannot be watched: show, user, extraction-plan, \
-            statistics, news, schedule-changes, and playability, playback, queue, extractions and \
-            downloads for named videos. The options for later pages (--cursor, chat --before), a \
-            fixed time (--now, --as-of), a budget (downloads --budget) and blocked chat messages \
-            are not available either. To watch users by name, use watch search --in users.
+            These queries cannot be watched: show, user, extraction-plan, statistics, news and \
+            schedule-changes. The queries playability, playback, queue, extractions and downloads \
+            cannot be watched for named videos. Some options of queries are not available: \
+            --cursor, --before, --now, --as-of, --budget and --blocked. To watch users by name, \
+            use watch search --in users.
 
             EXAMPLE:
               storectl watch list timeline

@@ -35,7 +35,7 @@ enum ShippedProjections {
             .filter { names.isEmpty ? !$0.usual.isOnDemand : names.contains($0.usual.name) }
         guard !pairs.isEmpty else {
             throw CommandError(
-                .usage, "the parameters are the defaults, or change none of these projections",
+                .usage, "--winner and --rule do not change any of these projections",
                 hint: "for example: storectl replay --diff --winner newest")
         }
         return pairs

@@ -136,8 +136,9 @@ public nonisolated struct OutcomeRecorded: Sendable {
   /// with later versions take precedence over the intent.
   public var remoteVersion: UInt64 = 0
 
-  /// The intent's type, if a request was sent and intents of this type, such as toggles, replace each other.
-  /// If a later intent of the type had been confirmed before, the request may have undone that intent.
+  /// The intent's type, such as `LikeToggled`; set only if a request was sent and later intents of the type replace
+  /// earlier ones. If the remote had confirmed a later intent before this request, the request may have undone that
+  /// intent, so the later intent is sent again.
   public var register: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -240,8 +241,8 @@ public nonisolated struct IntentClaimed: Sendable {
   public init() {}
 }
 
-/// A device read a remote's feed completely, or up to the rows that an earlier event covers. The event has the tag
-/// of its feed, so that no device has to read the same rows again to find out whether it has all of them.
+/// A device read a remote's feed completely, or up to the rows that an earlier event covers. The event has the tag of
+/// its feed. It shows other devices that these rows have been read, so they do not read the same rows again.
 public nonisolated struct FeedRead: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

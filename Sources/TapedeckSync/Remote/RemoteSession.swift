@@ -51,8 +51,8 @@ package struct RemoteSession {
     /// The request to which the next response belongs.
     enum Pending {
         case nothing
-        /// A request that is part of a login, with the earlier responses and the account that signs
-        /// it.
+        /// A login request, with the responses to the login's earlier requests, and the account
+        /// that signs the request.
         case login([RemoteResponse], as: RemoteAccount? = nil)
         case page(RemotePage)
         case delivery(Delivery, Intent)

@@ -26,9 +26,10 @@ public struct Remotes: Projection {
     /// A sentence that explains how the state of a remote is determined.
     public var ruleText: String? {
         """
-        The last addition of a remote sets its system, address and parts unless the remote was \
-        removed later; an addition without parts at the same address keeps the parts. Each later \
-        choice adds a list to the parts or removes it. A removal, a new address or a logout \
+        The last event that added the remote sets its system, address and parts, unless a later \
+        event removed the remote. An event that adds the remote again at the same address, but \
+        without parts, keeps the earlier parts. If the user then chooses or deselects a list, the \
+        list is added to the parts or removed from them. A removal, a new address or a logout \
         everywhere ends the logins of all devices; the last of these events applies.
         """
     }
@@ -70,7 +71,8 @@ public struct Remotes: Projection {
         }
     }
 
-    /// Folds the addition or removal of a remote, the choice of a list, or the end of all logins.
+    /// Folds an event that adds or removes a remote, that chooses or deselects a list, or that ends
+    /// all logins.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         let end = LoginsEnd(event: event.id, stamp: event.stamp)
         switch event.typeIndex {

@@ -171,8 +171,9 @@ package nonisolated struct WirePushRequest: Sendable {
   ///   kind 2: a receipt of an earlier lineage, in the form used by exports, for an event that the server has
   package var entries: Data = Data()
 
-  /// For each origin of the pushed events: the device's state before the first of these events. If the server has
-  /// the same last sequence number, it must also have the same chain; otherwise, the push ends with a fork.
+  /// For each origin of the pushed events: the device's state before the first of these events. If the server's last
+  /// event of the origin directly precedes the pushed events, the server's hash chain must equal the device's. If the
+  /// chains differ, the push ends with a fork.
   package var bases: [WireOriginState] = []
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()
@@ -258,8 +259,9 @@ package nonisolated struct WireProblem: Sendable {
     /// The event does not follow its origin's last event; `sequence` is the sequence number that the server expects.
     case gap // = 1
 
-    /// The server has a different event with this id. `sequence` is the sequence number of the first such event, or
-    /// 0 if only the chains differ, which means that the first difference is before the pushed events.
+    /// The server has a different event with this id. `sequence` is the sequence number of the first event that
+    /// differs. `sequence` is 0 if only the hash chains differ, because the first event that differs is then before
+    /// the pushed events.
     case fork // = 2
 
     /// The entry is malformed.
@@ -364,9 +366,8 @@ package nonisolated struct WirePullResponse: Sendable {
   /// The server's head. If the last position of this page is below the head, there are more entries.
   package var head: UInt64 = 0
 
-  /// The hash chain over all entries up to the last one of this page: 16 bytes. The device also computes this hash
-  /// chain, for its next cursor. If the two hash chains differ, the page was changed in transit and is not
-  /// recorded.
+  /// The hash chain over all entries up to the last entry of this page: 16 bytes. The device also computes this hash
+  /// chain, for its next cursor. If the two hash chains differ, the page was changed in transit and is not recorded.
   package var digest: Data = Data()
 
   package var unknownFields = SwiftProtobuf.UnknownStorage()

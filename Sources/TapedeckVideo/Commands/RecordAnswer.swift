@@ -55,8 +55,7 @@ public struct RecordAnswer: Sendable {
         case tooLong(excessSeconds: Double)
         /// The question was asked of another user.
         case notAsked
-        /// The question has been answered, or an answer has been submitted and no remote has
-        /// refused it.
+        /// The question has been answered, or an answer has been submitted and was not refused.
         case alreadyAnswered
         /// An answer from this recording has already been submitted; a new recording needs a new
         /// name.

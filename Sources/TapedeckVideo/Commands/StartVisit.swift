@@ -7,7 +7,8 @@ public import TapedeckProjections
 /// try await store.decide { try StartVisit().decide(VideoQueries($0)) }
 /// ```
 ///
-/// Call it when the app becomes active after a pause; the 2013 app did so after one hour.
+/// Record a visit when the app becomes active after a pause; the 2013 app recorded a visit after a
+/// pause of one hour.
 public struct StartVisit: Sendable {
     /// The system that counts the visit.
     public let system: String

@@ -220,8 +220,8 @@ public nonisolated struct AnswerMergeFailed: Sendable {
   public init() {}
 }
 
-/// The user edited a profile. Each field has the value that was written last, by this event or by the remote. A
-/// write by the remote has the time of the first observation with the new value.
+/// The user edited a profile. Each field has the value that was written last, by this event or by the remote. A value
+/// written by the remote counts as written when it was first observed.
 public nonisolated struct ProfileEdited: Sendable {
   // SwiftProtobuf.Message conformance is added in an extension below. See the
   // `Message` and `Message+*Additions` files in the SwiftProtobuf library for

@@ -459,7 +459,8 @@ public nonisolated struct VideoWatched: Sendable {
   /// The video's key.
   public var video: String = String()
 
-  /// The start position, in seconds; absent if only the start of watching is reported.
+  /// The start position, in seconds; absent if no interval is reported, for example because the user has only started
+  /// to watch.
   public var startSeconds: Double {
     get {_startSeconds ?? 0}
     set {_startSeconds = newValue}
@@ -489,7 +490,8 @@ public nonisolated struct VideoWatched: Sendable {
   /// Clears the value of `isComplete`. Subsequent reads from it will return its default value.
   public mutating func clearIsComplete() {self._isComplete = nil}
 
-  /// The viewing whose reports contain this interval; lists then count the reports only. Absent if there are no reports.
+  /// The viewing whose reports contain this interval; absent if there are no reports. If present, lists count only the
+  /// reports.
   public var viewing: String {
     get {_viewing ?? String()}
     set {_viewing = newValue}

@@ -26,8 +26,8 @@ public import TapedeckModel
 ///
 /// At most one report is held back. The held report is available in `held`, so that the caller can
 /// save it. Use one filter per player, because a report of another viewing ends the previous
-/// viewing. With `WatchLaterRule.rule2012`, if a video is marked again after the viewing has passed
-/// 75 %, the video leaves the watch-later list only at the next report that is kept.
+/// viewing. With `WatchLaterRule.rule2012`, a video that is marked again after its viewing has
+/// passed 75 % leaves the watch-later list only at the next kept report.
 ///
 /// This type uses no clock and no I/O. A report costs a few comparisons.
 public struct PlaybackCoalescing: Sendable {
@@ -45,7 +45,8 @@ public struct PlaybackCoalescing: Sendable {
         }
     }
 
-    /// The number of seconds since the last kept report after which the next report is always kept.
+    /// A report is always kept if at least this many seconds have passed since the last kept
+    /// report.
     public static let holdSecondsMax = 300.0
 
     /// The report that is held back; nil if there is none.
@@ -58,8 +59,8 @@ public struct PlaybackCoalescing: Sendable {
 
     /// Creates a filter that has received no reports yet.
     ///
-    /// - Parameter holdSecondsMax: The number of seconds since the last kept report after which the
-    ///   next report is always kept; 0 keeps all reports.
+    /// - Parameter holdSecondsMax: A report is always kept if at least this many seconds have
+    ///   passed since the last kept report; 0 keeps all reports.
     public init(holdSecondsMax: Double = PlaybackCoalescing.holdSecondsMax) {
         precondition(
             (0...FieldLimits.secondsMax).contains(holdSecondsMax),

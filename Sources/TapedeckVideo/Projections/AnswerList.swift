@@ -13,8 +13,8 @@ public import TapedeckProjections
 /// | `u` user | the lowest id of the user's `v` items |
 /// | `k` like-id user | the user, for each `u` item |
 ///
-/// A later like by the same user therefore neither adds the user again nor changes the user's
-/// position.
+/// If the same user likes the answer again, the user is therefore not added again and keeps the
+/// same position.
 ///
 /// Table 0 contains the answers, latest upload first. Answers without a known upload time come
 /// last, highest number first. Table 1 contains the answers that remotes show, highest number

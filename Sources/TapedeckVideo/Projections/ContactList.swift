@@ -20,8 +20,8 @@ public struct ContactList: Projection {
     /// A short explanation of the rule.
     public var ruleText: String? {
         """
-        The user's newest entry or removal decides whether the address is listed; without either, \
-        the address is listed because a remote remembers it.
+        The user's newest entry or removal decides whether the address is listed. If the user has \
+        neither entered nor removed the address, it is listed because a remote remembers it.
         """
     }
     /// One table, which contains all addresses.

@@ -22,7 +22,8 @@ public struct NowPlaying: Projection {
     public var ruleText: String? {
         "Only the newest report from the device is used."
     }
-    /// Two tables: all devices, and the devices that have a video, sorted by that video.
+    /// Two tables: all devices, and the devices on which a video is playing or paused, sorted by
+    /// video.
     public var tables: [String] { ["newest-first", "by-video"] }
 
     static let newestFirst = 0
@@ -91,7 +92,8 @@ public struct NowPlaying: Projection {
         key.state.isPlaying = said.isPlaying
     }
 
-    /// Adds a row for the device, and another row under the device's video if there is one.
+    /// Adds a row for the device and, if a video is playing or paused on it, another row under that
+    /// video.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         var value = StateWriter()
         state.encode(into: &value)

@@ -23,8 +23,8 @@ public struct SubmissionList: Projection {
     public var eventTypes: [EventType] {
         [VideoSubmitted.eventType, SubmissionObserved.eventType, IntentOutcome.eventType]
     }
-    /// Any order, because observations are merged field by field, and each intent waits
-    /// independently.
+    /// Events can be folded in any order, because observations are merged field by field, and
+    /// intents do not affect each other.
     public var law: FoldLaw { .any }
     /// A short explanation of the rule.
     public var ruleText: String? {

@@ -58,10 +58,10 @@ extension VideoQueries {
         return AccountsPage(accounts: try rows.map { try accountEntry($0) }, next: next)
     }
 
-    /// Returns the first of a system's signed-in accounts by nickname, or nil if the user is not
-    /// signed in to the system.
+    /// Returns the account with which the user is signed in to a system, or nil if the user is not
+    /// signed in.
     ///
-    /// Costs one lookup.
+    /// If there are several such accounts, returns the first by nickname. Costs one lookup.
     public func signedInAccount(at system: String = BirdTube.system) throws -> AccountEntry? {
         try signedInAccounts(at: system, limit: 1).first
     }

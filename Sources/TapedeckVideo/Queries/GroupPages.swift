@@ -73,10 +73,10 @@ extension VideoQueries {
     /// Returns a page of a group's videos, starting at any position and reading in either
     /// direction.
     ///
-    /// A cursor stores the position that the last or first row of a page had when the page was
-    /// read, and the next or previous page continues from that position. A row is repeated or
-    /// skipped only if it has moved since the page was read. The method reads the rows of the page
-    /// and the rows before `index`.
+    /// The `next` cursor of a page stores the position of the page's last row, and `previous` the
+    /// position of the first row, as of the time of reading. A row is repeated or skipped only if
+    /// it has moved since the page was read. The method reads the rows of the page and the rows
+    /// before `index`.
     ///
     /// Throws the reader's errors, and `ModelError` with `.usage` for arguments that are out of
     /// range.

@@ -37,8 +37,8 @@ extension LiveQuery where Self == LiveList<QuestionEntry> {
     /// The first page of questions; see `VideoQueries.questions`.
     ///
     /// - Parameters:
-    ///   - receiver: The user who was asked; nil for all users. The list of one user contains only
-    ///     questions that a remote shows.
+    ///   - receiver: The user who was asked; nil for all users. If a user is given, the list
+    ///     contains only questions that a remote shows.
     ///   - isPending: Whether to leave out answered questions.
     public static func questions(
         to receiver: String? = nil, isPending: Bool = true,

@@ -68,9 +68,10 @@ extension VideoQueries {
     /// Returns the schedule of the ISO week that contains a given time, and the start of the next
     /// week.
     ///
-    /// The week changes at midnight in the time zone in which most of the scope's episodes around
-    /// that time begin, or in UTC if no episode begins around that time. Throws `ModelError` with
-    /// `.invalidTime` if the week ends after the year 9999.
+    /// A new week begins at midnight in one time zone: the zone in which most of the scope's
+    /// episodes begin, counted from one week before `now` to one week after it. If there are no
+    /// such episodes, a new week begins at midnight UTC. Throws `ModelError` with `.invalidTime` if
+    /// the week ends after the year 9999.
     public func schedule(at now: UTCTime, scope: ScheduleScope) throws -> ScheduleWeek {
         var zones = WeekZones(at: now)
         try forEachEpisode(from: zones.span.lower, to: zones.span.upper, scope) { listed in

@@ -9,7 +9,7 @@ public struct VideoDetails: Codable, Hashable, Sendable {
     @NullWhenNil public var title: String?
     /// The description of the video.
     @NullWhenNil public var description: String?
-    /// The user who shared the winning broadcast.
+    /// The user who shared the broadcast that represents the video; see `WinnerRule`.
     @NullWhenNil public var sharer: String?
     /// The URL of the sharer's picture.
     @NullWhenNil public var sharerImageUrl: String?

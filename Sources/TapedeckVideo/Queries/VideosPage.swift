@@ -13,9 +13,10 @@ public struct VideosPage: Codable, Hashable, Sendable {
 public struct VideoEntry: Codable, Hashable, Sendable {
     /// The video, as `provider:id`.
     public var key: String
-    /// The title in the winning broadcast or, if it has none, the title in the video's description.
+    /// The title in the broadcast that represents the video (see `WinnerRule`) or, if that
+    /// broadcast has no title, in the description of the video.
     @NullWhenNil public var title: String?
-    /// The user who shared the winning broadcast.
+    /// The user who shared the broadcast that represents the video; see `WinnerRule`.
     @NullWhenNil public var sharer: String?
     /// The URL of the sharer's picture.
     @NullWhenNil public var sharerImageUrl: String?

@@ -16,11 +16,11 @@ public import TapedeckProjections
 /// | `…-terms` | term, 0, weight of the field, place |
 /// | `…-starts` | first three letters of a longer term, 0, weight, place |
 ///
-/// The **place** of a thing consists of its time, latest first, and its name. Matches of one term
-/// in fields of the same weight are therefore adjacent and in result order, and so are matches of a
-/// short prefix that many terms share. The first page of results reads no other rows. Comments have
-/// no table of beginnings, because there may be very many of them and they come last in the
-/// results.
+/// The **place** of a result in the list of results consists of its time, latest first, and its
+/// name. Matches of one term in fields of the same weight are therefore adjacent and in result
+/// order, and so are matches of a short prefix that many terms share. The first page of results
+/// reads no other rows. Comments have no table of beginnings, because there may be very many of
+/// them and they come last in the results.
 public struct SearchIndex<Base: Projection>: Projection {
     /// The state of `Base`.
     public typealias State = Base.State

@@ -14,7 +14,7 @@ public struct SimulatorEffect: Codable, Hashable, Sendable, CustomStringConverti
         case commentEdited
         /// A comment or message was removed; `detail` is its id.
         case commentDeleted
-        /// A like was counted; `detail` is the id of the row or copy that it created.
+        /// A like was counted; `detail` is the id of the row or copy that the like created.
         case like
         /// A like was removed; `detail` is the id of the removed copy.
         case unlike
@@ -51,7 +51,7 @@ public struct SimulatorEffect: Codable, Hashable, Sendable, CustomStringConverti
         case view
     }
 
-    /// The effect's number, from 1.
+    /// The number of the write, counting the writes that took effect from 1.
     public var number: Int
     /// The kind of write.
     public var kind: Kind
@@ -66,7 +66,7 @@ public struct SimulatorEffect: Codable, Hashable, Sendable, CustomStringConverti
     /// The time at which the write took effect, in milliseconds since 1970.
     public var atMilliseconds: Int64
 
-    /// The effect as one line.
+    /// The write as one line of text.
     public var description: String {
         "\(number) \(kind.rawValue) \(entity) by \(account) at \(atMilliseconds): \(text) \(detail)"
     }

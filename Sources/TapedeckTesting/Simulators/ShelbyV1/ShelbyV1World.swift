@@ -178,7 +178,7 @@ extension ShelbyV1World {
         public var conversation: String?
         /// The type: 0 for a shared frame, 1 for the copy created by a like.
         public var type = 0
-        /// The original of a copy.
+        /// The frame from which this frame was copied; nil if this frame is not a copy.
         public var original: String?
         /// The users who like the frame, without duplicates.
         public var upvoters: [String] = []
