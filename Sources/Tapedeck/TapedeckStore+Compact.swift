@@ -7,11 +7,11 @@ extension TapedeckStore {
     /// Removes superseded events: player reports covered by later reports, and events with
     /// `Retention.latest` that a newer event replaces, such as what a device was playing.
     ///
-    /// No list, digest or hash chain changes. Events that have not been delivered to every server
-    /// and every subscription are kept, and so are the events of each origin's incomplete last
-    /// block (up to 1,023). Reads and appends continue meanwhile; each step holds the writer's lock
-    /// for a few milliseconds. Compaction can be interrupted at any time and resumes later. Future
-    /// events reuse the freed space; `EventLog.shrink` returns it to the system.
+    /// No list, digest or hash chain changes. An event is kept until it has been delivered to every
+    /// server and every subscription. Up to 1,023 of each origin's last events are kept as well.
+    /// Reads and appends continue meanwhile; each step holds the writer's lock for a few
+    /// milliseconds. Compaction can be interrupted at any time and resumes later. Future events
+    /// reuse the freed space; `EventLog.shrink` returns it to the system.
     ///
     /// Lists as of a past time reflect only the events that remain.
     ///

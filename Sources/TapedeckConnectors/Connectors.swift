@@ -58,8 +58,9 @@ public enum Connectors {
 
     /// The maximum age at which a `VideoWatched` or a `VisitStarted` is still sent to a remote.
     ///
-    /// Remotes date a view or a visit by the time at which they receive it. Old views and visits
-    /// would therefore get the wrong time, and a newly added remote would receive years of them.
+    /// A remote records the time at which it receives a view or a visit as the time of the view or
+    /// the visit. Old views and visits would therefore get the wrong time, and a newly added remote
+    /// would receive years of them.
     public static let watchedAgeMax = Duration.seconds(7 * 86_400)
 
     /// The outboxes for intents, one for each tag kind.

@@ -91,8 +91,8 @@ public struct StoreRemotes: Sendable {
     ///
     /// - Parameter parts: The parts of the system to read. For TVmaze, these are schedules such as
     ///   `US`, `web` and `web-DE`, by default `US`. For Shelby's API v1, they are lists, as in
-    ///   `changeLists`; adding the same remote again without parts keeps its lists. Other systems have
-    ///   no parts.
+    ///   `changeLists`; adding the same remote again without parts keeps its lists. Other systems
+    ///   have no parts.
     @available(*, noasync)
     @discardableResult
     public func add(
@@ -154,8 +154,8 @@ public struct StoreRemotes: Sendable {
     ///
     /// Returns the remote, whose `parts` are all of its lists. Throws `SyncError` and records
     /// nothing: `.notFound` for an unknown remote, or if the remote does not have one of the lists
-    /// in `removed`; `.usage` for an unknown list, too many lists, or a remote whose lists cannot be
-    /// chosen.
+    /// in `removed`; `.usage` for an unknown list, too many lists, or a remote whose lists cannot
+    /// be chosen.
     @available(*, noasync)
     @discardableResult
     public func changeLists(
@@ -320,7 +320,8 @@ public struct StoreRemotes: Sendable {
         try record(.dropped, of: event)
     }
 
-    /// Returns the deliveries of an intent to the remotes whose outboxes still contain it.
+    /// Returns the deliveries of an intent, one for each remote whose outbox still contains the
+    /// intent.
     @available(*, noasync)
     public func deliveries(of event: EventID) throws -> [RemoteDelivery] {
         var found: [RemoteDelivery] = []
@@ -522,7 +523,8 @@ public struct RemoteStatus: Sendable {
     public var contactedAt: UInt64?
     /// The time of the last complete read, in Unix milliseconds; nil if there has been none.
     public var readAt: UInt64?
-    /// The reason why the sync is waiting, ended early or could not read a feed; nil if there is none.
+    /// The reason why the sync is waiting, ended early or could not read a feed; nil if there is
+    /// none.
     public var reason: ErrorCode?
     /// A description of `reason` for people.
     public var message: String?

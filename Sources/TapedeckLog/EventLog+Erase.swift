@@ -7,7 +7,7 @@ extension EventLog {
     /// empty.
     ///
     /// The files of an interrupted `restore` or `create` are deleted too, even if there is no
-    /// store. Other files in the directory are kept. The store ceases to exist atomically. If the
+    /// store. Other files in the directory are kept. The store is removed atomically. If the
     /// deletion of the remaining files is interrupted, the next `erase`, `create` or `restore` in
     /// this directory completes it.
     ///

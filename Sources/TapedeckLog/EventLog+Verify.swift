@@ -153,9 +153,9 @@ struct Verification {
 
     private enum Outcome {
         case read
-        /// Damage makes further checks pointless.
+        /// The data is so damaged that further checks are skipped.
         case damaged
-        /// A merge replaced runs while they were being read.
+        /// A merge replaced parts of the index while they were being read.
         case overtaken
     }
 

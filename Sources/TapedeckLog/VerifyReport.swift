@@ -22,7 +22,7 @@ public struct VerifyReport: Codable, Hashable, Sendable {
             case index
             /// A server's receipt for an event.
             case receipt
-            /// The effective stamp of an event, if it is not the event's own.
+            /// The effective stamp of an event, if it differs from the event's original stamp.
             case override
             /// The log's own metadata.
             case meta
@@ -51,13 +51,14 @@ public struct VerifyReport: Codable, Hashable, Sendable {
     public var origins: UInt64 = 0
     /// The number of events looked up by id.
     public var lookups: UInt64 = 0
-    /// The position up to which events are in the index tables.
+    /// The position up to which the index tables contain the events.
     public var indexed: UInt64 = 0
     /// The number of index entries, which are pairs of a term and an event.
     public var entries: UInt64 = 0
     /// The number of receipts.
     public var receipts: UInt64 = 0
-    /// The number of events that are refused or have an effective stamp different from their own.
+    /// The number of events that are refused or whose effective stamp differs from the original
+    /// stamp.
     public var overrides: UInt64 = 0
     /// The first problems of each kind, up to `problemsOfAKindMax`.
     public var problems: [Problem] = []

@@ -174,7 +174,8 @@ extension ErrorCode {
     ///
     /// Upgrade the older side.
     public static let protocolMismatch = ErrorCode(rawValue: "protocolMismatch")
-    /// The lineage in the request is not the server's current lineage.
+    /// The server has begun a new lineage, a new version of its log, since the device's last
+    /// request.
     ///
     /// The device reads the new lineage and uploads the events missing from it.
     public static let lineageChanged = ErrorCode(rawValue: "lineageChanged")

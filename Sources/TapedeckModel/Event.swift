@@ -133,7 +133,7 @@ public struct EventEnvelope: Hashable, Sendable {
     public var retention: Retention
     /// The encoding of the payload.
     public var encoding: PayloadEncoding
-    /// The id of the key that seals the payload; empty if it is not sealed.
+    /// The id of the key that encrypts the payload; empty if the payload is not encrypted.
     public var keyID: [UInt8]
     /// The content, as stored.
     public var payload: [UInt8]

@@ -62,11 +62,11 @@ public struct Retention: RawRepresentable, Hashable, Sendable {
 
     /// Every event is kept.
     public static let keepAll = Retention(rawValue: 0)
-    /// The last event of each key and window replaces the earlier events.
+    /// The last event about a subject, such as a device, replaces the earlier events.
     public static let latest = Retention(rawValue: 1)
-    /// The greatest event of each key and window replaces the other events.
+    /// The event with the greatest value replaces the other events about the same subject.
     public static let max = Retention(rawValue: 2)
-    /// The events of each key and window are replaced by their sum.
+    /// The events about a subject are replaced by their sum.
     public static let sum = Retention(rawValue: 3)
 }
 

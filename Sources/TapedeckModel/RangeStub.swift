@@ -122,7 +122,7 @@ extension EventType {
 }
 
 extension RecordView {
-    /// Whether the record is a range stub.
+    /// Whether the record is a range stub, which replaces compacted events.
     @_spi(Core) public var isStub: Bool { flags.contains(.stub) }
 
     /// The sequence number of the event, or of the first event that a range stub replaces.

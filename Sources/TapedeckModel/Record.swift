@@ -188,13 +188,13 @@ extension [UInt8] {
     /// The time of the event, according to its origin.
     @inlinable
     public var stamp: Stamp { Stamp(rawValue: load(16, UInt64.self)) }
-    /// The number of the event among its origin's events.
+    /// The sequence number of the event within its origin.
     @inlinable
     public var sequence: UInt64 { load(24, UInt64.self) }
-    /// The store's number for the event's origin.
+    /// The number that the store has assigned to the event's origin.
     @inlinable
     public var origin: UInt32 { load(32, UInt32.self) }
-    /// The store's number for the event's type.
+    /// The number that the store has assigned to the event's type.
     @inlinable
     public var type: UInt16 { load(36, UInt16.self) }
     /// The rule by which compaction may remove the event.

@@ -59,7 +59,8 @@ public struct KeyExplanation: Hashable, Sendable, Codable {
     /// The maximum number of events to examine; the cost is quadratic, and examining this many
     /// takes a few seconds.
     public static let eventsMax = 2_000
-    /// The largest number of events in a key for which `parts(of:)` determines a role.
+    /// The maximum number of events of a key; if a key has more events, `parts(of:)` determines no
+    /// role in the key.
     public static let eventsForPartsMax = 20_000
 }
 

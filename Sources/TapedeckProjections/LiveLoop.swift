@@ -40,9 +40,9 @@ extension LiveSource {
 
 /// The result of an update.
 enum LiveLook<Entry: Hashable & Sendable>: Sendable {
-    /// Tables must be built first; the update reports the progress.
+    /// Tables must be built before the list can be read; the update reports the progress.
     case loading(LiveUpdate<Entry>)
-    /// The update is complete; nil if nothing changed.
+    /// The list is up to date; the update is nil if nothing changed.
     case done(LiveUpdate<Entry>?)
 }
 

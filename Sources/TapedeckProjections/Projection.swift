@@ -127,7 +127,7 @@ public protocol Projection: Sendable {
 extension Projection {
     /// Empty.
     public var parameters: String { "" }
-    /// By default, there are no Swift types, and `eventTypes` lists the events by name.
+    /// Empty by default; a projection without Swift types lists its events by name in `eventTypes`.
     public var events: [any Event.Type] { [] }
     /// By default, the names of the types in `events`.
     public var eventTypes: [EventType] { events.map { $0.eventType } }

@@ -28,8 +28,7 @@ public struct Views: ViewReader {
     /// The source of a projection's data.
     private enum Source {
         case tables(ViewsFile.Tables, TransactionAlias)
-        /// The folded keys of several projections, and the index of this projection among the
-        /// projections.
+        /// The keys of several projections, folded in memory, and the index of this projection.
         case folds(KeyFolds, Int)
     }
 

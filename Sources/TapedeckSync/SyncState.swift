@@ -122,8 +122,8 @@ package struct SyncState: Sendable {
         case shake
         case renewLineage
         case renewOrigin
-        /// Push events that the server lacks, up to `bytesMax`, except the events of parked
-        /// origins.
+        /// Push events that the server lacks, up to `bytesMax`. Events of parked origins, which the
+        /// server cannot accept, are skipped.
         case push(bytesMax: Int)
         /// Push one event again, to check whether the server has the same event.
         case probe(EventID)
@@ -486,7 +486,7 @@ extension SyncState {
         guard heals <= SyncState.healsMax else {
             return failed(
                 SyncFailure(
-                    .fork, "the server keeps claiming that histories differ",
+                    .fork, "the server keeps claiming that the histories differ",
                     hint: "check the server's log and disk"), local, now, &random)
         }
         return .heal(EventID(origin: search.origin, sequence: search.differs))

@@ -2,8 +2,8 @@
 ///
 /// The activity resembles real activity in the ways that matter to a store. A few videos are
 /// popular and most are hardly ever seen (roughly Zipf's law with exponent 1). Activity comes in
-/// bursts around one video. One event in ten is late: its time is between minutes and days before
-/// the times of the events next to it. More than half of the events are broadcasts. The same seed
+/// bursts around one video. One event in ten is late: its time is minutes to days earlier than the
+/// times of the events next to it. More than half of the events are broadcasts. The same seed
 /// generates the same activity on every machine.
 ///
 /// ```swift

@@ -242,8 +242,7 @@ struct DoFollowCommand: AsyncParsableCommand {
         commandName: "follow",
         abstract: "Follow or unfollow a user.",
         discussion: """
-            The follow is recorded for the user of your account, so the store must know your \
-            account.
+            The store must know your account, because the follow is recorded under your user id.
 
             EXAMPLE:
               storectl do follow 7

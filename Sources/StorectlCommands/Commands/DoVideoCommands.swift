@@ -23,7 +23,7 @@ struct DoOpenCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "A name for this viewing, which must never be reused (default: a new one).",
+            "A name for this viewing, which must never be reused (default: a new name).",
             valueName: "name"))
     var viewing: String?
 
@@ -85,7 +85,7 @@ struct DoQueueNextCommand: AsyncParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Insert after this video, such as the one that is playing (default: at the front).",
+            "Insert after this video, such as the current video (default: at the front).",
             valueName: "video"))
     var after: String?
 

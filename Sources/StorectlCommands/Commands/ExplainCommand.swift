@@ -8,17 +8,17 @@ struct ExplainCommand: ParsableCommand {
         commandName: "explain",
         abstract: "Explain what happened to an event, or how a key got its state.",
         discussion: """
-            For an event, the report shows whether the event counts and from what time, its state \
-            on each server and remote, and its role in each key that it affects. On a server, an \
-            event is queued, waiting, sequenced or refused; without a known server, it is local. \
-            On a remote, an event is queued, sent, waiting, confirmed, refused, unknown, dropped, \
+            For an event, the report shows the time from which the event counts, its state on each \
+            server and remote, and its role in each key that it affects. On a server, an event is \
+            queued, waiting, sequenced or refused; without a known server, it is local. On a \
+            remote, an event is queued, sent, waiting, confirmed, refused, unknown, dropped, \
             replaced, untold (the remote does not support the action), or expired (it was never \
             sent and is too old now).
 
             For a key of a projection, such as a video in watch-later, the report shows the rule, \
             the state, and the key's events with their roles. Without a deciding event, the state \
             would be different. A supporting event has the same effect as another event. A lost \
-            event makes no difference, and a refused event has no effect anywhere.
+            event has no effect on this key, and a refused event has no effect on any key.
 
             EXAMPLE:
               storectl explain 1

@@ -62,7 +62,7 @@ struct IngestCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "With --date, the requested country (default: US; for web schedules, worldwide).",
+            "With --date, the schedule's country (default: US; for web schedules, worldwide).",
             valueName: "code"))
     var country: String?
 

@@ -7,9 +7,9 @@ struct QueryScheduleChangesCommand: ParsableCommand {
         commandName: "schedule-changes",
         abstract: "List schedule changes after a log position.",
         discussion: """
-            An episode is added, rescheduled, cancelled (missing from a complete listing, see \
-            storectl ingest --date) or changed in other details. Each report contains the position \
-            to pass to --after next time.
+            The report lists episodes that were added, rescheduled, cancelled (missing from a \
+            complete listing, see storectl ingest --date) or changed in other details. It also \
+            contains the position to pass to --after next time.
 
             EXAMPLE:
               storectl query schedule-changes --after 0

@@ -9,7 +9,7 @@ struct StatusCommand: ParsableCommand {
         commandName: "status",
         abstract: "Show what a store contains and how up to date its projections are.",
         discussion: """
-            A projection without numbers has not been built yet; it is built on first use.
+            A projection without a position has not been built yet; it is built on first use.
 
             EXAMPLE:
               storectl status

@@ -51,8 +51,8 @@ struct EventArgument: ParsableArguments {
         guard let sequences else { return nil }
         return CommandError(
             .notFound,
-            "event \(text) was superseded: compaction removed its origin's events"
-                + " \(sequences.lowerBound) to \(sequences.upperBound)",
+            "event \(text) was superseded and removed by compaction (events"
+                + " \(sequences.lowerBound) to \(sequences.upperBound) of its origin)",
             hint: "storectl log prints the events of the store")
     }
 }

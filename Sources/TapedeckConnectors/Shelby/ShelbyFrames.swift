@@ -13,8 +13,9 @@ struct ShelbyFrames: Projection {
     var eventTypes: [EventType] { [FrameObserved.eventType, CommentObserved.eventType] }
     var ruleText: String? {
         """
-        The observations of a frame are merged, newer over older; the newest one decides whether \
-        the frame was removed. Only the greatest message id of a video is kept.
+        The observations of a frame are merged: newer values replace older values, and the \
+        newest observation decides whether the frame was removed. Only the greatest message id of \
+        a video is kept.
         """
     }
     /// Empty, because frames are only looked up by video.

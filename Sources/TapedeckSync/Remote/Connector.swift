@@ -180,8 +180,8 @@ package struct ConnectorManifest: Sendable {
     package var isOpen: Bool
     /// Whether the remote supports logins.
     package var takesLogin: Bool
-    /// Whether requests are signed with the time, so that the remote refuses them if the local clock
-    /// is wrong.
+    /// Whether requests are signed with the time, so that the remote refuses them if the local
+    /// clock is wrong.
     package var signsTime: Bool
     /// The rules for reading the pages of the remote.
     package var reading: ReadingRules
@@ -426,7 +426,7 @@ package struct DerivedIntent: Hashable, Sendable {
 package enum DeliveryPlan: Sendable {
     /// The intent concerns another remote.
     case foreign
-    /// The remote is already in the requested state, according to the evidence.
+    /// The remote is already in the requested state; the `Evidence` shows how this is known.
     case satisfied(Evidence)
     /// Required data is missing; the next pass over the remote's pages may provide it.
     case waiting(ErrorCode, String)
@@ -454,11 +454,11 @@ package enum Evidence: Sendable {
     /// A feed that was read, at least up to its known rows, in a pass that began after the intent
     /// was recorded.
     ///
-    /// If the feed was not read in such a pass, the feed is read first.
+    /// If the feed has not been read since then, it is read first.
     case feed(String)
     /// A feed that was read completely in a pass that began after the intent was recorded.
     ///
-    /// If the feed was not read completely in such a pass, the deliveries are sent.
+    /// If the feed has not been read completely since then, the deliveries are sent.
     case wholeFeed(String, otherwise: [Delivery])
 }
 

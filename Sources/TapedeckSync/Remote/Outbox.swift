@@ -5,16 +5,16 @@ public import TapedeckProjections
 /// yet.
 ///
 /// The outbox is the only queue of intents. Every device folds the same outbox; `RemoteSession`
-/// decides which device delivers an item. An item ends when it is confirmed or dropped. An item
-/// that was refused, or whose outcome is unknown, stays listed.
+/// decides which device delivers an intent. An intent leaves the outbox when it is confirmed or
+/// dropped. An intent that was refused, or whose outcome is unknown, stays in the outbox.
 ///
-/// Intents for the same register, such as setting and removing a mark, replace each other: only the
-/// latest is pending. If each user has a separate register, an intent replaces only intents of the
-/// same user.
+/// A *register* is a value that each intent overwrites, such as a mark that the user sets and
+/// removes. Only the latest intent for a register is pending. If each user has a separate register,
+/// an intent replaces only intents of the same user.
 ///
-/// A device that does not know the latest intent of a register may send an earlier intent after the
-/// latest was confirmed, and thus undo the latest intent on the remote. As soon as both outcomes
-/// are known, the latest intent is pending again.
+/// A device that has not synced may send an outdated intent for a register after the latest intent
+/// was confirmed. The remote then returns to the outdated value. As soon as both outcomes are
+/// known, the latest intent is pending again.
 public struct Outbox: Projection {
     /// The tag kind of the keys that intents belong to.
     public let tagKind: String
@@ -61,7 +61,8 @@ public struct Outbox: Projection {
     /// Returns whether an intent is too old to be delivered at `now`, a time in milliseconds since
     /// 1970.
     ///
-    /// An intent that may have reached the remote does not expire, nor does one that the user retries.
+    /// An intent that may have reached the remote does not expire, nor does one that the user
+    /// retries.
     package func isExpired(_ item: OutboxItem, of type: EventType, at now: UInt64) -> Bool {
         guard let lifetime = lifetimes[type], item.retries == 0,
             item.parts.allSatisfy({ $0.kind == .unsent })
@@ -92,8 +93,8 @@ public struct Outbox: Projection {
         """
         A change that the user wants a remote to make is pending until an outcome confirms it or \
         the user drops it. If there are several changes to the same thing, such as a mark, only \
-        the latest change is pending. The latest change is pending again if an earlier change is \
-        sent after the latest was confirmed.
+        the latest change is pending. If an earlier change is sent after the latest change was \
+        confirmed, the latest change is pending again.
         """
     }
     /// The only table, which contains the items, oldest first.

@@ -84,8 +84,8 @@ extension ProposedEvent {
     /// - Parameters:
     ///   - observedAt: The time of the response, in milliseconds since 1970; nil if unknown.
     ///   - reportedAt: If the remote reports no version, the time in milliseconds since 1970 to use
-    ///     as the version instead of `observedAt`. A response that contains different reports about
-    ///     one object needs such a time for each report; otherwise, the reports would replace each
+    ///     as the version instead of `observedAt`. If a response contains different reports about
+    ///     one object, each report needs its own time; otherwise, the reports would replace each
     ///     other and be recorded again at every sync.
     public init(
         sighting: some Observation, observedAt: Int64?, reportedAt: Int64? = nil

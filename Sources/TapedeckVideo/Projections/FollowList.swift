@@ -4,9 +4,8 @@ public import TapedeckProjections
 /// The followers of each user, or the users whom each user follows.
 ///
 /// An *edge* connects a follower with a followed user. The user's last toggle determines whether an
-/// edge exists, unless the user has dropped the toggle, or the edge has been observed after a
-/// remote confirmed the toggle. In these cases, and for edges without a toggle, the newest
-/// observation determines whether the edge exists.
+/// edge exists. The newest observation decides instead if there is no toggle, if the user dropped
+/// the toggle, or if the observation is newer than a remote's confirmation of the toggle.
 ///
 /// Items: `e` user → `Edge`: the edge to that user; `f` user → user: an existing edge, sorted by
 /// the number in the user's id; and `i` event-id → the user whose edge a toggle changes. Outcomes
@@ -42,9 +41,9 @@ public struct FollowList: Projection {
     /// A short explanation of the rule.
     public var ruleText: String? {
         """
-        The user's last toggle determines whether an edge exists, unless the user has dropped the \
-        toggle, or the edge has been observed after a remote confirmed the toggle. In these cases, \
-        and without a toggle, the newest observation decides.
+        The user's last toggle (a follow or an unfollow) determines whether a follower follows a \
+        user. The newest observation decides instead if there is no toggle, if the user dropped \
+        the toggle, or if the observation is newer than a remote's confirmation of the toggle.
         """
     }
     /// The only table, which contains the number of existing edges by key, so that observers of

@@ -6,12 +6,12 @@ public import TapedeckProjections
 /// - A **play** is a viewing, which is counted at its first report.
 /// - **Watched** time is the number of seconds of the video that a viewing played from one report
 ///   to the next; see `Progress`. The watched time is added to the quarter of an hour that contains
-///   the later report. `VideoWatched` reports the same time again, so each quarter uses the larger
-///   of the two sums. A `VideoWatched` that names a viewing is not counted, because the viewing's
-///   reports contain it.
+///   the later report. `VideoWatched` events contain the same time again. For each quarter,
+///   players' reports give one sum and `VideoWatched` events another; the larger sum counts. A
+///   `VideoWatched` that names a viewing is not counted, because the viewing's reports contain it.
 /// - A **completion** is the first report in which a viewing has reached the end, as defined by
-///   `Playback`, or a complete `VideoWatched`. Each quarter uses the larger of the two numbers of
-///   completions.
+///   `Playback`, or a complete `VideoWatched`. For each quarter, players' reports give one number
+///   of completions and `VideoWatched` events another; the larger number counts.
 /// - A **share** is counted once for each destination.
 ///
 /// In every time zone, a day consists of a whole number of quarters of an hour. A quarter without
@@ -35,9 +35,9 @@ public struct PlayStatistics: Projection {
     public var eventTypes: [EventType] {
         [PlaybackProgressed.eventType, VideoWatched.eventType, VideoShared.eventType]
     }
-    /// Canonical order: the watched time depends on the previous report of the viewing.
+    /// Canonical order, because the watched time depends on the previous report of the viewing.
     public var law: FoldLaw { .canonical }
-    /// True: `PlaybackCompaction` removes only events that change no figure.
+    /// True: `PlaybackCompaction` removes only events whose removal changes no figure.
     public var foldsCompacted: Bool { true }
     /// A short explanation of the rule.
     public var ruleText: String? {

@@ -33,13 +33,14 @@ public struct VideoChat: Projection {
         [ChatMessagePosted.eventType, ChatMessageObserved.eventType, IntentOutcome.eventType]
     }
     /// Events can be folded in any order, because a message's observations are merged by their
-    /// place in canonical order, not by their arrival, and each posted message waits independently.
+    /// place in canonical order, not by their arrival, and posted messages do not affect each
+    /// other.
     public var law: FoldLaw { .any }
     /// A short explanation of the rule.
     public var ruleText: String? {
         """
         Each message is counted once, identified by its number, with the content of its newest \
-        observations; the user's own messages wait until a remote shows them.
+        observations; the user's own messages are pending until a remote shows them.
         """
     }
     /// One table, which contains the videos that have a chat.

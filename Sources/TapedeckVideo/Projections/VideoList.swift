@@ -11,9 +11,9 @@ public import TapedeckProjections
 /// the videos that were neither shared nor liked but are known for another reason. The value of a
 /// row is the visible part of the state.
 ///
-/// The user's last toggle determines whether a video is liked, unless a remote has confirmed the
-/// toggle and later reported the likes of the video's broadcasts. In that case, or if there is no
-/// toggle, the likes of the broadcasts determine whether it is liked.
+/// The user's last toggle determines whether a video is liked. The likes of the video's broadcasts
+/// decide instead if there is no toggle, or if a remote confirmed the toggle and later reported
+/// these likes.
 public struct VideoList: Projection {
     /// The rule for choosing the broadcast whose title and sharer represent a video.
     public let winner: WinnerRule
@@ -52,10 +52,11 @@ public struct VideoList: Projection {
     public var ruleText: String? {
         """
         Every broadcast that the remote has not removed is counted once, with the content of its \
-        newest observations; the \(winner.rawValue) one represents the video. If that broadcast has \
-        no title, the title comes from the video's newest description. The user's last toggle \
-        determines whether the video is liked, until a remote that has confirmed the toggle \
-        reports otherwise. A video is watched if the user or a broadcast reports it as watched.
+        newest observations; the \(winner.rawValue) broadcast represents the video. If that \
+        broadcast has no title, the title comes from the video's newest description. The user's \
+        last toggle determines whether the video is liked, until a remote that has confirmed the \
+        toggle reports otherwise. A video is watched if the user or a broadcast reports it as \
+        watched.
         """
     }
     /// The broadcasts and comments of a video.
@@ -211,9 +212,7 @@ public struct VideoList: Projection {
         }
     }
 
-    /// Adds a row to each table that lists the video: one if it was shared, one if it was shared
-    /// more than once, and two if it is liked; otherwise, one row if it is known for another
-    /// reason.
+    /// Adds a row to each table that lists the video.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         let isLiked = state.isLiked
         guard state.broadcasts > 0 || isLiked || state.isKnown else { return }

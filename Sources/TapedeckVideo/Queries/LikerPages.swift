@@ -18,9 +18,9 @@ public struct LikersPage: Codable, Hashable, Sendable {
 public struct LikerEntry: Codable, Hashable, Sendable {
     /// The state of a like.
     public enum State: String, Codable, Sendable {
-        /// The user liked the answer here, and no remote shows it yet.
+        /// The user liked the answer in this store, and no remote shows the like yet.
         case waiting
-        /// The user liked the answer here, and a remote refused it.
+        /// The user liked the answer in this store, and a remote refused the like.
         case refused
         /// A remote shows the like.
         case shown

@@ -17,15 +17,19 @@ public enum PlayabilityFilter: String, Sendable, CaseIterable {
     /// The videos that are shared or on a remote's list and have never been checked.
     ///
     /// Videos that no remote has reported as unplayable come first, most recently listed first.
-    /// Videos whose report has expired come next, earliest expiry first.
+    /// Next come the videos that a remote has reported as unplayable in a report that has expired,
+    /// earliest expiry first.
     case unknown
     /// The playable videos.
     ///
-    /// Videos that no remote has reported as unplayable come first, sorted by key. Videos whose
-    /// report has expired come next, earliest expiry first.
+    /// Videos that no remote has reported as unplayable come first, sorted by key. Next come the
+    /// videos that a remote has reported as unplayable in a report that has expired, earliest
+    /// expiry first.
     case playable
-    /// The unplayable videos; those whose state ends when a remote's report expires come first,
-    /// earliest expiry first.
+    /// The unplayable videos.
+    ///
+    /// Videos that a remote has reported as unplayable until a known time come first, earliest time
+    /// first.
     case unplayable
     /// The videos whose check failed, earliest retry first.
     case failed

@@ -11,7 +11,7 @@ public struct RecipientsPage: Codable, Hashable, Sendable {
 
 /// A person to whom the user has sent a video, or who is in the address book.
 public struct RecipientEntry: Codable, Hashable, Sendable {
-    /// The address, as it was last used in a share; otherwise as it is in the address book.
+    /// The address, spelled as in the last share to it or, without a share, as in the address book.
     public var address: String
     /// The person's name in the address book.
     @NullWhenNil public var name: String?

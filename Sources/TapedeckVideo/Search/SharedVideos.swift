@@ -4,11 +4,11 @@ public import TapedeckProjections
 /// The videos that were shared or that are on a remote's list, with the titles of all their
 /// broadcasts.
 ///
-/// The state contains the items of both `VideoList` and `VideoLists`. The item names
-/// begin with different letters, so they do not collide. Lists show the title of the winning broadcast, but a
+/// The state contains the items of both `VideoList` and `VideoLists`. The item names begin with
+/// different letters, so they do not collide. Lists show the title of the winning broadcast, but a
 /// search finds a video by the title of any broadcast. A video that was shared only once needs no
-/// more space than in `VideoList`. For other videos, the state contains each distinct title, so
-/// folding costs more.
+/// more space than in `VideoList`. For a video that was shared more than once, the state contains
+/// each distinct title, so folding costs more.
 public struct SharedVideos: Projection {
     let list: VideoList
     private let entries = VideoLists()
@@ -32,8 +32,8 @@ public struct SharedVideos: Projection {
     public var ruleText: String? {
         list.ruleText.map {
             """
-            \($0) A video is found by the titles of all its broadcasts; if it has none, it is found \
-            while a remote's list contains it.
+            \($0) A video is found by the titles of all its broadcasts; a video without broadcasts \
+            is found while a remote's list contains it.
             """
         }
     }
@@ -121,8 +121,9 @@ public struct SharedVideos: Projection {
         }
     }
 
-    /// Folds an event as `VideoList` or `VideoLists` does; for `VideoList`, also updates the
-    /// titles.
+    /// Folds an event as `VideoList` or `VideoLists` does.
+    ///
+    /// An event of `VideoList` also updates the titles.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         guard event.typeIndex < list.eventTypes.count else {
             var inner = KeyedState(key: key.key, state: key.state.entries, items: key.items)

@@ -11,7 +11,7 @@ internal import Tapedeck
 ///   different place.
 /// - An episode without a time of day begins at noon.
 /// - A cancelled episode is not reported; it is simply missing.
-/// - A show's weight changes without a new version.
+/// - A show's `weight`, a measure of its popularity, changes although its `updated` time does not.
 /// - Every response, including a 404, can be cached for an hour according to its `Cache-Control`.
 /// - More than 20 requests in 10 s are rejected.
 public struct TVmazeSimulator: RemoteSimulator, SimulatorEngine {
