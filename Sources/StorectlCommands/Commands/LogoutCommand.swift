@@ -15,8 +15,8 @@ struct LogoutCommand: AsyncParsableCommand {
 
             With --everywhere, the remote is first asked to end all sessions of the account, on \
             all devices and in other programs; only Shelby's v1 API can do this. If the remote \
-            fails to end the sessions, this device stays logged in. Each of your other devices deletes its \
-            login when it receives the logout from a sync server, and must log in again.
+            fails to end the sessions, this device stays logged in. Each of your other devices \
+            deletes its login when it receives the logout from a sync server, and must log in again.
 
             EXAMPLE:
               storectl logout home

@@ -30,8 +30,9 @@ struct RemoteAddCommand: ParsableCommand {
         abstract: "Connect the store to an account on a remote system.",
         discussion: """
             A store has one account per system. Adding a remote again under the same name changes \
-            its URL; a new URL requires a new login on each device. The remote is not contacted yet. A Shelby URL that \
-            ends in /v1 uses the 2012–2014 API; any other URL uses the v2 API. For TVmaze, \
+            its URL; a new URL requires a new login on each device. The remote is not contacted \
+            yet. A Shelby URL that ends in /v1 uses the 2012–2014 API; any other URL uses the v2 \
+            API. For TVmaze, \
             --schedule selects which of this week's schedules to read: a country code for the \
             networks of that country, web for the web channels of all countries, or web-US for the \
             web channels of one country. TVmaze needs no login, and BirdTube needs none for \
@@ -132,8 +133,8 @@ struct RemoteRemoveCommand: ParsableCommand {
         abstract: "Remove a connection on all devices; recorded events stay.",
         discussion: """
             Deletes this device's login. Your other devices delete their logins when they receive \
-            the removal; if the remote is added again, each device must log in again. Undelivered intents stay undelivered unless the remote is \
-            added again. Asks for confirmation; without a terminal, --yes is required. If NAME is \
+            the removal; if the remote is added again, each device must log in again. Undelivered \
+            intents stay undelivered unless the remote is added again. Asks for confirmation; without a terminal, --yes is required. If NAME is \
             the URL of a sync server, this store forgets the server, and other devices are not \
             affected.
 

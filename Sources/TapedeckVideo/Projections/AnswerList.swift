@@ -43,7 +43,7 @@ public struct AnswerList: Projection {
     /// Observed likes of different users are independent of each other. The user's own like depends
     /// only on the last toggle and its last outcome.
     public var law: FoldLaw { .any }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         An answer is merged from its observations and uploads; newer ones override older ones. \

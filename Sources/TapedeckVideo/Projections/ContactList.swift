@@ -17,7 +17,7 @@ public struct ContactList: Projection {
     public var tagKind: String { "contact" }
     /// Entries of the address book, and addresses that remotes remember.
     public var eventTypes: [EventType] { [ContactNoted.eventType, ContactObserved.eventType] }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         The user's newest entry or removal decides whether the address is listed. If the user has \

@@ -20,7 +20,7 @@ public struct EpisodeSchedule: Projection {
     public var tagKind: String { "episode" }
     /// Observations of episodes.
     public var eventTypes: [EventType] { [EpisodeScheduled.eventType] }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         An episode is merged from its observations in the order of their versions: each field \

@@ -21,7 +21,7 @@ public struct ExtractionCache: Projection {
     /// Events can be folded in any order, because only the newest address and the newest failure
     /// are used.
     public var law: FoldLaw { .any }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         The newest address is kept, and so is the newest failure if it came after that address.

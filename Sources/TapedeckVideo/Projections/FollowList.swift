@@ -38,7 +38,7 @@ public struct FollowList: Projection {
     /// Events can be folded in any order, because only the last toggle, the last observation and
     /// the last outcome of an edge are used.
     public var law: FoldLaw { .any }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         The user's last toggle (a follow or an unfollow) determines whether a follower follows a \

@@ -18,7 +18,7 @@ public struct NowPlaying: Projection {
     public var eventTypes: [EventType] { [NowPlayingChanged.eventType] }
     /// Events can be folded in any order, because only the newest report from a device is used.
     public var law: FoldLaw { .any }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         "Only the newest report from the device is used."
     }

@@ -41,24 +41,20 @@ struct ObservedBroadcast: Equatable {
     }
 
     private init(reading reader: inout StateReader) throws(ModelError) {
-        run = try ObservedRun(reading: &reader)
         presence = try Presence(reading: &reader)
-        let order = presence.order
+        let newest = presence.order
+        run = try ObservedRun(reading: &reader, newest: newest)
         share = try reader.optional { (reader) throws(ModelError) in
-            Share(
-                order: try reader.bool() ? order : try reader.foldOrder(),
-                time: try reader.int64())
+            Share(order: try reader.foldOrder(usually: newest), time: try reader.int64())
         }
     }
 
     var encoded: [UInt8] {
         var writer = StateWriter()
-        run.encode(into: &writer)
         presence.encode(into: &writer)
+        run.encode(into: &writer, newest: presence.order)
         writer.add(share) { writer, share in
-            // Usually, the newest observation has the creation time.
-            writer.add(share.order == presence.order)
-            if share.order != presence.order { writer.add(share.order) }
+            writer.add(share.order, usually: presence.order)
             writer.add(share.time)
         }
         return writer.bytes
@@ -104,20 +100,28 @@ struct ObservedRun: Equatable {
         return true
     }
 
-    init(reading reader: inout StateReader) throws(ModelError) {
-        fall = try reader.optional { (reader) throws(ModelError) in try reader.foldOrder() }
-        begin = try reader.optional { (reader) throws(ModelError) in
-            Beginning(order: try reader.foldOrder(), time: try reader.int64())
+    /// Reads a run that was written with the same order of the newest observation.
+    init(reading reader: inout StateReader, newest: FoldOrder) throws(ModelError) {
+        fall = try reader.optional { (reader) throws(ModelError) in
+            try reader.foldOrder(usually: newest)
         }
-        end = try reader.optional { (reader) throws(ModelError) in try reader.foldOrder() }
+        begin = try reader.optional { (reader) throws(ModelError) in
+            Beginning(order: try reader.foldOrder(usually: newest), time: try reader.int64())
+        }
+        end = try reader.optional { (reader) throws(ModelError) in
+            try reader.foldOrder(usually: newest)
+        }
     }
 
-    func encode(into writer: inout StateWriter) {
-        writer.add(fall) { $0.add($1) }
+    /// Writes the run.
+    ///
+    /// Most broadcasts are observed once, so each order of a run is usually the newest one.
+    func encode(into writer: inout StateWriter, newest: FoldOrder) {
+        writer.add(fall) { $0.add($1, usually: newest) }
         writer.add(begin) { writer, begin in
-            writer.add(begin.order)
+            writer.add(begin.order, usually: newest)
             writer.add(begin.time)
         }
-        writer.add(end) { $0.add($1) }
+        writer.add(end) { $0.add($1, usually: newest) }
     }
 }

@@ -39,7 +39,7 @@ public struct PlayQueue: Projection {
             QueueCleared.eventType,
         ]
     }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         The changes apply one after another, in the order in which they happened; a queue \

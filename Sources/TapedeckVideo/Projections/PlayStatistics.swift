@@ -39,7 +39,7 @@ public struct PlayStatistics: Projection {
     public var law: FoldLaw { .canonical }
     /// True: `PlaybackCompaction` removes only events whose removal changes no figure.
     public var foldsCompacted: Bool { true }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         A viewing counts as a play at its first report, and the progress between its reports \

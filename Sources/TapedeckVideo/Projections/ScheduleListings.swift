@@ -19,7 +19,7 @@ public struct ScheduleListings: Projection {
     public var tagKind: String { "listing" }
     /// Observations of complete listings.
     public var eventTypes: [EventType] { [ScheduleListed.eventType] }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         Only the newest response for each listing is used; episodes that only earlier \

@@ -19,7 +19,7 @@ public struct ShareList: Projection {
     public var eventTypes: [EventType] { [VideoShared.eventType] }
     /// Events can be folded in any order, because shares are independent of each other.
     public var law: FoldLaw { .any }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         "Every share is listed once; the latest comes first."
     }

@@ -13,12 +13,23 @@ extension StateReader {
     mutating func optionalDouble() throws(ModelError) -> Double? {
         try bool() ? try double() : nil
     }
+
+    /// Reads a position in the canonical order that was written with the same `usual` position.
+    mutating func foldOrder(usually usual: FoldOrder) throws(ModelError) -> FoldOrder {
+        try bool() ? usual : try foldOrder()
+    }
 }
 
 extension StateWriter {
     mutating func add(_ value: [UInt8]?) { add(value) { $0.add($1) } }
     mutating func add(_ value: Bool?) { add(value) { $0.add($1) } }
     mutating func add(_ value: Double?) { add(value) { $0.add($1) } }
+
+    /// Adds a position in the canonical order, in one byte if it is the `usual` position.
+    mutating func add(_ order: FoldOrder, usually usual: FoldOrder) {
+        add(order == usual)
+        if order != usual { add(order) }
+    }
 }
 
 extension [UInt8] {

@@ -26,7 +26,7 @@ public struct SubmissionList: Projection {
     /// Events can be folded in any order, because observations are merged field by field, and
     /// intents do not affect each other.
     public var law: FoldLaw { .any }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         A video is merged from its observations on remotes, and newer ones override older ones; \

@@ -36,7 +36,7 @@ public struct VideoChat: Projection {
     /// place in canonical order, not by their arrival, and posted messages do not affect each
     /// other.
     public var law: FoldLaw { .any }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         Each message is counted once, identified by its number, with the content of its newest \

@@ -48,7 +48,7 @@ public struct VideoList: Projection {
             "others-by-key",
         ]
     }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         Every broadcast that the remote has not removed is counted once, with the content of its \

@@ -30,7 +30,7 @@ public struct VideoLists: Projection {
     /// Events can be folded in any order, because the fold order determines the newest observation
     /// of an entry.
     public var law: FoldLaw { .any }
-    /// A short explanation of the rule.
+    /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
         Each entry has the content of its newest observation; on each list, a video has the \

@@ -87,8 +87,8 @@ public struct WatchLater: Projection {
 
     /// `watch-later`.
     public var name: String { "watch-later" }
-    /// The version is 11, or 12 with the 2012 rule.
-    public var version: Int { rule == .rule2012 ? 12 : 11 }
+    /// The version is 13, or 14 with the 2012 rule.
+    public var version: Int { rule == .rule2012 ? 14 : 13 }
     /// The rule.
     public var parameters: String { "rule=\(rule.rawValue)" }
     /// `video`.
@@ -146,7 +146,7 @@ public struct WatchLater: Projection {
 
         /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws {
-            clear = try bytes.foldOrder()
+            clear = try bytes.foldOrder(usually: .start)
             since = try bytes.optionalInt64()
             clearedBy = try bytes.optionalEventID()
             isCrossing = try bytes.bool()
@@ -157,7 +157,7 @@ public struct WatchLater: Projection {
 
         /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
-            bytes.add(clear)
+            bytes.add(clear, usually: .start)
             bytes.add(since)
             bytes.add(clearedBy)
             bytes.add(isCrossing)
