@@ -116,7 +116,34 @@ import Testing
                     type: "ListObserved", json: list(number),
                     atMilliseconds: start + UInt64(number * 97 % 40)))
         }
+        for number in 0..<20 {
+            for (type, json) in removedAnswers(number) {
+                events.append(
+                    try EventCatalogue.video.proposal(
+                        type: type, json: json, atMilliseconds: start + UInt64(number * 97 % 20)))
+            }
+        }
         return events
+    }
+
+    /// Returns observations of an answer and a question, or of their removal.
+    private static func removedAnswers(_ number: Int) -> [(type: String, json: String)] {
+        [
+            (
+                "AnswerObserved",
+                """
+                {"answer":"w\(number % 12)","question":"q\(number % 12)",
+                 "removed":\(number % 3 == 0)}
+                """
+            ),
+            (
+                "QuestionObserved",
+                """
+                {"question":"q\(number)","text":"why?","sender":"u1","receiver":"u\(number % 7)",
+                 "removed":\(number % 4 == 0)}
+                """
+            ),
+        ]
     }
 
     /// Returns an observation of a list that omits one of the fields.

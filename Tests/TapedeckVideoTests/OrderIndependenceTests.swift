@@ -86,8 +86,8 @@ import Testing
             case 12:
                 try script.seenAnswer(
                     "a\(number(3))", to: "q\(number(2))", likes: maybe(UInt64(number(3))),
-                    cleared: number(3) == 0 ? ["commentCount"] : [], at: maybe(second),
-                    origin: origin)
+                    cleared: number(3) == 0 ? ["commentCount"] : [], removed: number(4) == 0,
+                    at: maybe(second), origin: origin)
                 try script.seenLike(
                     number(20) + 1, of: "a\(number(3))", by: "u\(number(3))",
                     removed: number(4) == 0, at: maybe(second), origin: origin)
@@ -96,7 +96,7 @@ import Testing
                 try script.seenQuestion(
                     "q\(number(4))", "t\(number(3))", to: "u\(number(2))",
                     postedAs: number(2) == 0 ? nil : asked.randomElement(using: &generator)?.id,
-                    at: maybe(second), origin: origin)
+                    removed: number(4) == 0, at: maybe(second), origin: origin)
                 try script.add(
                     "QuestionAsked", #"{"receiver":"u\#(number(2))","text":"x"}"#, at: second,
                     origin: origin)

@@ -107,6 +107,83 @@ import Testing
         #expect(all.map(\.state) == [.answered] && all.first?.answer == "12")
     }
 
+    @Test func removedAnswerLeavesTheListAndReturns() throws {
+        var script = Script()
+        try script.seenQuestion("5", "why?", at: 1)
+        try script.seenAnswer("3", to: "5", likes: 2, at: 2)
+        try script.add("AnswerUploaded", #"{"question":"5","answer":"3"}"#, at: 3)
+        func answers() throws -> [String] {
+            try checkOrderDoesNotMatter(AnswerList(), script.events)
+            try checkOrderDoesNotMatter(QuestionList(), script.events)
+            return try queries(script.events).answers().answers.map(\.id)
+        }
+        func questions() throws -> [QuestionEntry.State] {
+            try queries(script.events).questions(isPending: false).questions.map(\.state)
+        }
+        #expect(try answers() == ["3"])
+        try script.seenAnswer("3", to: "5", removed: true, at: 4)
+        #expect(try answers().isEmpty)
+        #expect(try queries(script.events).answer("3") == nil)
+        #expect(try questions() == [.open])
+        #expect(throws: CommentOnAnswer.Refusal.unknownAnswer) {
+            try CommentOnAnswer("3", text: "hello").decide(queries(script.events))
+        }
+        try script.seenAnswer("3", to: "5", at: 5)
+        #expect(try answers() == ["3"])
+        #expect(try queries(script.events).answer("3")?.likeCount == 2)
+        #expect(try questions() == [.answered])
+    }
+
+    /// The user may answer the question again.
+    @Test func removedOwnAnswerIsNotShownAsUploading() throws {
+        var script = Script()
+        try script.seenQuestion("5", "why?", at: 1)
+        let digest = String(repeating: "0a", count: 32)
+        func record(at second: Double) throws {
+            try script.add(
+                "AnswerRecorded",
+                """
+                {"question":"5","blob":"\(digest)","thumbnail":"\(digest)","durationSeconds":12,
+                 "videoExtension":"mov","thumbnailExtension":"jpg"}
+                """, at: second)
+        }
+        try record(at: 2)
+        let recorded = try #require(script.events.last?.id)
+        try script.seenAnswer("3", to: "5", at: 3)
+        let confirmed: UInt8 = 2
+        try script.outcome(
+            of: recorded, by: Whale.system, tags: [Tag("question", "5")], kind: confirmed, at: 3)
+        try script.seenAnswer("3", to: "5", removed: true, at: 4)
+        try checkOrderDoesNotMatter(QuestionList(), script.events)
+        #expect(try queries(script.events).answers().answers.isEmpty)
+        #expect(try queries(script.events).questions().questions.map(\.state) == [.open])
+        try record(at: 5)
+        #expect(try queries(script.events).answers().answers.map(\.state) == [.waiting])
+        #expect(try queries(script.events).questions().questions.map(\.state) == [.answering])
+    }
+
+    @Test func removedQuestionLeavesAllListsAndReturns() throws {
+        var script = Script()
+        try script.seenQuestion("5", "why?", to: "1", at: 1)
+        func questions(isPending: Bool, to receiver: String? = nil) throws -> [String] {
+            try checkOrderDoesNotMatter(QuestionList(), script.events)
+            return try queries(script.events)
+                .questions(to: receiver, isPending: isPending).questions.map(\.id)
+        }
+        func check(_ expected: [String]) throws {
+            for isPending in [true, false] {
+                #expect(try questions(isPending: isPending) == expected)
+                #expect(try questions(isPending: isPending, to: "1") == expected)
+            }
+            #expect(try queries(script.events).search("why").hits.map(\.id) == expected)
+        }
+        try check(["5"])
+        try script.seenQuestion("5", "why?", to: "1", removed: true, at: 2)
+        try check([])
+        try script.seenQuestion("5", "why?", to: "1", at: 3)
+        try check(["5"])
+    }
+
     @Test func answersMustBeShorterThanTwoMinutes() throws {
         let digest = String(repeating: "0a", count: 32)
         func record(_ seconds: String, _ ending: String = "mov") throws {

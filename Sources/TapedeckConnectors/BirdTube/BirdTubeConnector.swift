@@ -206,7 +206,9 @@ package struct BirdTubeConnector: Connector {
         case ChatMessagePosted.eventType:
             return try say(intent, known, account)
         default:
-            guard known.isListed else { return known.isOwn ? notListed(intent) : .foreign }
+            guard known.isListed else {
+                return known.isOwn && known.refusal == nil ? notListed(intent) : .foreign
+            }
             switch try KnownOpening(intent.event.id, of: intent.key, views, projections) {
             case .counts: return .deliver([BirdTubeDelivery.view(VideoKey(tag: intent.key))])
             case .told: return .satisfied(.final)
@@ -224,6 +226,11 @@ package struct BirdTubeConnector: Connector {
             return .waiting(
                 .signInRequired,
                 "the message is from \(message.sender), but \(account.user) is signed in")
+        }
+        if let refusal = known.refusal {
+            return .refused(
+                refusal.code,
+                "the submission of \(intent.key.name) was refused: \(refusal.message)")
         }
         guard known.isListed else { return notListed(intent) }
         guard let channel = known.channel else {

@@ -8,7 +8,8 @@ package import TapedeckVideo
 /// Pages are numbered from 0. Lists are sorted newest first, by a time that the API does not show
 /// and without a tie-break, so a page may repeat or miss rows. Known rows are therefore recognized
 /// by id. Each pass reads every list to its end, and reads it again if rows may have moved.
-/// Comments and likes are read only if an answer's counts have changed.
+/// Comments and likes are read only if an answer's counts have changed. A known answer, question,
+/// comment or like that is missing from a list was removed; see `removals`.
 ///
 /// | intent | request | safety |
 /// |---|---|---|
@@ -205,13 +206,25 @@ package struct WhaleConnector: Connector {
     package func removals(
         from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
     ) throws -> ListFindings {
-        // A page may omit rows, so the list must have as many entries as the answer's count.
-        guard let count = list.version.flatMap({ Int($0) }), list.entries.count >= count else {
-            return ListFindings(isPartial: true)
-        }
         let known = KnownEntries(views, projections)
         switch WhaleList(list.name) {
+        case .answers:
+            return try removals(
+                from: list,
+                try known.answers().filter { isMissing($0, in: list) }.compactMap(known.removal))
+        case .questions:
+            // An answered question moves to the list of answers, which is read next and lists the
+            // question again.
+            return try removals(
+                from: list,
+                try known.openQuestions().filter { isMissing($0.question, in: list) }.map {
+                    var removal = $0
+                    removal.clearPostedAs()
+                    removal.removed = true
+                    return removal
+                })
         case .comments(let answer):
+            guard isCounted(list) else { return ListFindings(isPartial: true) }
             let removals: [ProposedEvent] = try known.comments(on: Tag("answer", answer)).compactMap
             { id in
                 guard id.hasPrefix(WhaleDocuments.commentPrefix),
@@ -224,6 +237,7 @@ package struct WhaleConnector: Connector {
             }
             return ListFindings(removals: removals)
         case .likes(let answer):
+            guard isCounted(list) else { return ListFindings(isPartial: true) }
             let removals: [ProposedEvent] = try known.likes(of: Tag("answer", answer)).compactMap {
                 known in
                 guard !list.entries.contains(known.like) else { return nil }
@@ -237,6 +251,31 @@ package struct WhaleConnector: Connector {
         }
     }
 
+    /// Returns whether a list has as many entries as the answer's count; a page may omit rows.
+    private func isCounted(_ list: WholeList) -> Bool {
+        guard let count = list.version.flatMap({ Int($0) }) else { return false }
+        return list.entries.count >= count
+    }
+
+    private func isMissing(_ id: String, in list: WholeList) -> Bool {
+        WhaleConnector.isNumber(id) && !list.entries.contains(id)
+    }
+
+    /// Returns the removals from a list without a count.
+    ///
+    /// A removal while the pages are read moves rows to pages that have already been read, so an
+    /// entry must be missing twice. If rows are repeated because the order of the list is not
+    /// unique, other rows may be missing each time.
+    private func removals(
+        from list: WholeList, _ removals: [some Observation]
+    ) throws -> ListFindings {
+        guard !list.hasRepeats else { return ListFindings(isPartial: true) }
+        return ListFindings(
+            removals: try removals.map {
+                try ProposedEvent(sighting: $0, observedAt: list.readAt)
+            }, needConfirmation: true)
+    }
+
     // MARK: - Delivering
 
     package func plan(
@@ -244,7 +283,7 @@ package struct WhaleConnector: Connector {
     ) throws -> DeliveryPlan {
         // Whale's ids are numbers; any other id belongs to another system.
         let id = String(intent.key.name)
-        guard UInt64(id).map({ $0 > 0 && String($0) == id }) == true else { return .foreign }
+        guard WhaleConnector.isNumber(id) else { return .foreign }
         switch intent.event.type {
         case CommentPosted.eventType:
             let known = try KnownAnswer(
@@ -339,6 +378,11 @@ package struct WhaleConnector: Connector {
         ])
     }
 
+    /// Returns whether an id is one of Whale's, which are numbers.
+    private static func isNumber(_ id: String) -> Bool {
+        UInt64(id).map { $0 > 0 && String($0) == id } ?? false
+    }
+
     private static func unknown(_ kind: String, _ id: String) -> DeliveryPlan {
         .waiting(.notThere, "Whale does not list the \(kind) \(id)")
     }
@@ -363,15 +407,19 @@ package struct WhaleConnector: Connector {
 
 /// The feeds for which a missing row counts as removed.
 private enum WhaleList {
+    case answers
+    /// The unanswered questions of all users.
+    case questions
     case comments(on: String)
     case likes(of: String)
 
     init?(_ feed: String) {
         let parts = feed.split(separator: "/").map(String.init)
-        guard parts.count == 3, parts[0] == "answers" else { return nil }
-        switch parts[2] {
-        case "comments": self = .comments(on: parts[1])
-        case "likes": self = .likes(of: parts[1])
+        switch (parts.count, parts.first, parts.last) {
+        case (1, "answers", _): self = .answers
+        case (1, "questions", _): self = .questions
+        case (3, "answers", "comments"): self = .comments(on: parts[1])
+        case (3, "answers", "likes"): self = .likes(of: parts[1])
         default: return nil
         }
     }

@@ -314,9 +314,15 @@ package struct ListFindings: Sendable {
     package var removals: [ProposedEvent] = []
     /// Whether the list lacks known entries that may still be on the remote.
     package var isPartial = false
+    /// Whether an entry counts as removed only if the previous complete reading of the list lacked
+    /// the entry, too.
+    package var needConfirmation = false
 
-    package init(removals: [ProposedEvent] = [], isPartial: Bool = false) {
+    package init(
+        removals: [ProposedEvent] = [], isPartial: Bool = false, needConfirmation: Bool = false
+    ) {
         (self.removals, self.isPartial) = (removals, isPartial)
+        self.needConfirmation = needConfirmation
     }
 }
 
@@ -331,6 +337,8 @@ package struct WholeList: Sendable {
     package var version: String?
     /// The number of entries according to the remote; nil if the remote does not report a number.
     package var total: Int?
+    /// Whether several pages showed the same entry, so that another entry may have been on none.
+    package var hasRepeats = false
     /// Whether known entries that are older than all `entries` were removed too.
     ///
     /// False for a list that may show only its newest entries, unless the list became shorter.

@@ -9,8 +9,6 @@ package struct CustodyBook {
     private let log: EventLog
     private let clock: SteadyClock
     private var leases: LeaseClock
-    /// The time on the steady clock at which each dispatch was first seen.
-    private var dispatchesSeen: [String: UInt64] = [:]
 
     @available(*, noasync)
     package init(_ log: EventLog, _ clock: SteadyClock = .system) throws(LogError) {
@@ -80,32 +78,30 @@ package struct CustodyBook {
     }
 
     /// Returns the remaining settling time, in milliseconds, during which a request that was
-    /// already sent may still take effect.
+    /// already sent may still take effect; 0 if no dispatch is known.
     ///
     /// If a clock may have been changed since the dispatch, the settling time starts when the
-    /// dispatch was first seen here. For a request sent by another device, whose clock may be
-    /// wrong, the settling time starts when this device took over the intent; the request ended
-    /// before that.
-    ///
-    /// - Parameter part: The part of the delivery; nil if no dispatch is known.
-    mutating func unsettled(
-        _ part: OutboxItem.Part?, _ answer: Custody.Answer, for settling: UInt64
+    /// dispatch was first seen here; see `DispatchSight`. For a request sent by another device,
+    /// whose clock may be wrong, the settling time starts when this device took over the intent;
+    /// the request ended before that.
+    func unsettled(
+        _ target: String, of item: OutboxItem, at remote: Remote, _ answer: Custody.Answer,
+        for settling: UInt64
     ) throws -> UInt64 {
-        var passed: UInt64 = 0
-        if let part, part.kind == .dispatched {
-            let steady = clock.read().milliseconds
-            let name = "\(part.origin) \(part.milliseconds) \(part.target)"
-            let seen = dispatchesSeen[name] ?? steady
-            dispatchesSeen[name] = seen
-            passed = steady - seen
-        }
+        let part = item.part(target)
+        let dispatch = part?.kind == .dispatched ? part : nil
+        var passed: UInt64
         if case .taken(let since?) = answer, part?.origin != log.origin {
             guard let server = try ServerClock.now(clock, in: log) else { return settling }
-            passed = max(passed, server > since ? server - since : 0)
-        } else if let part, part.kind == .dispatched {
-            passed = max(passed, leases.age(of: part.milliseconds, now: log.now()) ?? 0)
+            passed = server > since ? server - since : 0
+        } else if let dispatch {
+            passed = leases.age(of: dispatch.milliseconds, now: log.now()) ?? 0
         } else {
             return 0
+        }
+        if passed < settling, let dispatch {
+            let row = RemoteRow.sight(remote.name, item.event, isDerived: item.isDerived, target)
+            passed = try DispatchSight.passed(since: dispatch, atLeast: passed, row, clock, in: log)
         }
         return settling > passed ? settling - passed : 0
     }

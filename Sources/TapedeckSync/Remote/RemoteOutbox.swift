@@ -208,6 +208,9 @@ extension RemoteSession {
         for row in try log.syncRows(prefix: RemoteRow.reportedPrefix(remote.name)) {
             known[row.name] = row.value
         }
+        // Dispatches that another device or the user has ended need not be measured any longer.
+        var sights = Set(
+            try log.syncRows(prefix: RemoteRow.sightPrefix(remote.name)).map(\.name))
         var rows: [SyncRow] = []
         // If an intent is waiting, the later intents with the same key (its lane) wait for the same
         // reason.
@@ -217,6 +220,10 @@ extension RemoteSession {
             if case .waiting = delivery.state { lanes[lane] = lanes[lane] ?? delivery.state }
             if case .queued = delivery.state { delivery.state = lanes[lane] ?? .queued }
             let event = delivery.event.id
+            for part in item.parts where part.kind == .dispatched {
+                sights.remove(
+                    RemoteRow.sight(remote.name, event, isDerived: item.isDerived, part.target))
+            }
             switch delivery.state {
             case .refused(let code, let message):
                 guard let end = item.anyEnd else { return true }
@@ -246,7 +253,7 @@ extension RemoteSession {
             }
             return true
         }
-        rows += known.keys.map { SyncRow($0, nil) }
+        rows += sights.union(known.keys).map { SyncRow($0, nil) }
         if !rows.isEmpty { try log.setSyncRows(rows) }
         self.report = report
     }

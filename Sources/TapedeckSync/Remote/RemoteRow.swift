@@ -45,7 +45,7 @@ package struct RemoteRow: Hashable, Sendable {
                 let contactedAt = reader.littleEndian(UInt64.self),
                 let readAt = reader.littleEndian(UInt64.self),
                 let failures = reader.littleEndian(UInt32.self),
-                let wait = read(&reader)
+                let wait = read(&reader, log.now())
             else { return }
             (row.contactedAt, row.readAt, row.failures) = (contactedAt, readAt, failures)
             row.wait = wait
@@ -157,7 +157,7 @@ package struct RemoteRow: Hashable, Sendable {
         }
     }
 
-    private static func place(of page: RemotePage) -> [UInt8] {
+    static func place(of page: RemotePage) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendPrefixed(page.feed)
         bytes.appendPrefixed(page.place)
@@ -185,7 +185,8 @@ package struct RemoteRow: Hashable, Sendable {
         }
         return value.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
-            guard let failures = reader.littleEndian(UInt32.self), let wait = read(&reader),
+            guard let failures = reader.littleEndian(UInt32.self),
+                let wait = read(&reader, log.now()),
                 let wait
             else { return nil }
             return LaneWait(failures: failures, wait: wait)
@@ -200,7 +201,8 @@ package struct RemoteRow: Hashable, Sendable {
         try log.syncRows(prefix: "\(key(remote))/lane/").compactMap { row in
             row.value?.withUnsafeBytes { bytes in
                 var reader = ByteReader(bytes)
-                guard reader.littleEndian(UInt32.self) != nil, let wait = read(&reader), let wait,
+                guard reader.littleEndian(UInt32.self) != nil, let wait = read(&reader, log.now()),
+                    let wait,
                     let name = reader.prefixedString()
                 else { return nil }
                 return (name, wait)
@@ -217,16 +219,20 @@ package struct RemoteRow: Hashable, Sendable {
     }
 
     /// Reads a wait written by `append`; the outer nil means that the bytes are invalid.
-    private static func read(_ reader: inout ByteReader) -> SyncWait?? {
+    ///
+    /// A wait that would last longer than any wait ends now, because the clock has been set back.
+    private static func read(_ reader: inout ByteReader, _ now: UInt64) -> SyncWait?? {
         guard let isThere = reader.littleEndian(UInt8.self) else { return nil }
         guard isThere > 0 else { return .some(nil) }
         guard let reason = reader.prefixedString(), let message = reader.prefixedString(),
             let until = reader.littleEndian(UInt64.self)
         else { return nil }
+        let isAsked = isThere == 2
+        let longest = isAsked ? RetryAfter.secondsMax * 1_000 : Backoff.waitMax
         return .some(
             SyncWait(
-                reason: ErrorCode(rawValue: reason), message: message, until: until,
-                isAsked: isThere == 2))
+                reason: ErrorCode(rawValue: reason), message: message,
+                until: until > now + longest ? now : until, isAsked: isAsked))
     }
 }
 

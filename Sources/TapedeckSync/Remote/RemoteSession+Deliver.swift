@@ -281,7 +281,8 @@ extension RemoteSession {
                 message: "the request may have taken effect; this cannot be checked")
             return nil
         }
-        let rest = try custody.unsettled(part, answer, for: connector.manifest.settling)
+        let rest = try custody.unsettled(
+            delivery.target, of: item, at: remote, answer, for: connector.manifest.settling)
         guard rest == 0 else {
             block(
                 intent,
@@ -376,7 +377,8 @@ extension RemoteSession {
                 return delivering.again(intent)
             }
             if let settling = delivery.settling,
-                try custody.unsettled(part, answer, for: settling) > 0
+                try custody.unsettled(
+                    delivery.target, of: item, at: remote, answer, for: settling) > 0
             {
                 return try postpone(
                     SyncFailure(.unconfirmed, "the remote does not show the change yet"), delivery,
@@ -410,7 +412,11 @@ extension RemoteSession {
             events.append(try ProposedEvent(outcome, beside: intent))
         }
         try log.record(
-            events, rows: [RemoteRow.lane(remote.name, intent.key.text, nil), row.row])
+            events,
+            rows: [
+                RemoteRow.lane(remote.name, intent.key.text, nil),
+                endedSight(intent, delivery.target), row.row,
+            ])
         report.pushed += 1
         // Continue with the other parts of the intent, then complete it.
         if !delivery.target.isEmpty { delivering.queue.insert(intent, at: 0) }
@@ -461,7 +467,8 @@ extension RemoteSession {
     ) throws {
         let outcome = OutcomeRecorded(
             .refused, of: intent, at: remote, target: target, code: code, message: message)
-        try log.record([try ProposedEvent(outcome, beside: intent)])
+        try log.record(
+            [try ProposedEvent(outcome, beside: intent)], rows: [endedSight(intent, target)])
     }
 
     private func claim(_ intent: Intent) throws {
@@ -484,7 +491,17 @@ extension RemoteSession {
         if [.dispatched, .confirmed].contains(kind) {
             outcome.register = register(of: intent, delivery)
         }
-        try log.record([try ProposedEvent(outcome, beside: intent)])
+        try log.record(
+            [try ProposedEvent(outcome, beside: intent)],
+            rows: [endedSight(intent, outcome.target)])
+    }
+
+    /// Returns a row without a value, which deletes the first sight of a part's last dispatch when
+    /// it is written.
+    private func endedSight(_ intent: Intent, _ target: String) -> SyncRow {
+        let name = RemoteRow.sight(
+            remote.name, intent.event.id, isDerived: intent.isDerived, target)
+        return SyncRow(name, nil)
     }
 
     /// Returns the register that a request for an intent may have changed; empty if the intent has

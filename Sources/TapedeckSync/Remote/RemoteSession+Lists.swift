@@ -21,6 +21,20 @@ struct ListMemory: Hashable {
     /// A list that falls short once may have been truncated; if it always falls short by the same
     /// number, the remote counts differently.
     var lacking: UInt64 = 0
+    /// The known entries that the list lacked when it was last read to its end, sorted; only for
+    /// lists whose removals need confirmation.
+    var missing: [Digest16] = []
+
+    /// The maximum number of missing entries to remember; the others are confirmed later.
+    static let missingMax = 1_000
+
+    /// Returns the removals of entries that the previous reading of the list lacked, too.
+    mutating func confirm(_ removals: [ProposedEvent]) -> [ProposedEvent] {
+        func entry(_ removal: ProposedEvent) -> Digest16? { removal.fact?.entity }
+        let before = Set(missing)
+        missing = Array(removals.compactMap(entry).sorted().prefix(ListMemory.missingMax))
+        return removals.filter { entry($0).map(before.contains) ?? false }
+    }
 
     /// Returns whether, according to the first page of a list, an entry was removed since the list
     /// was last read.
@@ -98,13 +112,16 @@ extension RemoteSession {
                 let findings = try connector.removals(from: list, views, account)
                 let isEmptied = list.entries.isEmpty && !findings.removals.isEmpty
                 let isConfirmed = memory.emptySince > 0 && memory.emptySince < readingBegan
+                let confirmed =
+                    findings.needConfirmation
+                    ? memory.confirm(findings.removals) : findings.removals
                 found.isPartial = found.isPartial || findings.isPartial || isCut
                 if isEmptied, !isConfirmed {
                     (found.isDoubtful, found.isPartial) = (true, true)
                     if memory.emptySince == 0 { memory.emptySince = readingBegan }
                 } else {
                     memory.emptySince = 0
-                    if !isCut { found.events += findings.removals }
+                    if !isCut { found.events += confirmed }
                 }
                 if memory != before { found.memories[list.name] = memory }
             }
@@ -135,6 +152,10 @@ extension RemoteRow {
             memory.count, memory.emptySince, memory.wholeAt, memory.lacking, memory.total ?? .max,
         ] { bytes.appendLittleEndian(number) }
         bytes.appendPrefixed(memory.newest)
+        for entry in memory.missing {
+            bytes.appendBigEndian(entry.high)
+            bytes.appendBigEndian(entry.low)
+        }
         return SyncRow(name, bytes)
     }
 
@@ -156,6 +177,10 @@ extension RemoteRow {
             memory = ListMemory(
                 count: count, emptySince: emptySince, wholeAt: wholeAt,
                 total: total == .max ? nil : total, newest: newest, lacking: lacking)
+            while let high = reader.bigEndian(UInt64.self), let low = reader.bigEndian(UInt64.self)
+            {
+                memory.missing.append(Digest16(high: high, low: low))
+            }
         }
         return memory
     }

@@ -17,6 +17,9 @@ extension RemoteSession {
             var pageCount = 0
             /// The lists that continue from page to page, and the time of the first response.
             private var lists: [String: Set<String>] = [:]
+            /// The entries of these lists in this round, and the lists that repeated an entry.
+            private var shown: [String: Set<String>] = [:]
+            private var repeating: Set<String> = []
             private var readAt: Int64?
             /// The lists that do not continue on other pages, by name.
             private var documents: [String: WholeList] = [:]
@@ -33,6 +36,10 @@ extension RemoteSession {
             var covered: String?
             /// The time up to which the walk covers the feed.
             var settled: Int64?
+            /// Whether the walk continues a walk of an earlier sync, and the time of the oldest row
+            /// that the earlier sync has read.
+            private(set) var isResumed = false
+            private var resumedAt: Int64?
             /// The number of failures of this feed, and the number of pages read before the first
             /// failure.
             var failures = (count: 0, readBefore: 0)
@@ -42,6 +49,14 @@ extension RemoteSession {
             init(_ lead: FeedLead) {
                 self.init(lead.page)
                 (isLead, version) = (true, lead.version)
+            }
+
+            init(_ interrupted: InterruptedWalk) {
+                self.init(interrupted.feed)
+                page = RemotePage(interrupted.feed.feed, interrupted.place)
+                (settled, resumedAt) = (interrupted.span?.settled, interrupted.span?.oldest)
+                firstPart = interrupted.firstPart
+                (isResumed, hasNews, pageCount) = (true, true, 1)
             }
 
             /// The walk for the next round.
@@ -62,14 +77,60 @@ extension RemoteSession {
                 return span.oldest <= covered
             }
 
+            /// Returns whether the walk continues after a page.
+            func continues(after content: RemoteContent) -> Bool {
+                content.next != nil && content.missing == nil && !isCovered(content.span)
+            }
+
+            /// Notes what is known about the walk after a page; see `Reading.took`.
+            mutating func note(
+                _ content: RemoteContent, news: [Bool], covered: String?, readsAll: Bool
+            ) {
+                let newCount = news.count { $0 }
+                if pageCount == 0 {
+                    isMostlyNew = newCount > 0 && newCount * 2 >= news.count
+                    (settled, self.readsAll) = (content.span?.settled, readsAll)
+                    if content.span != nil { firstPart = content.pagedList }
+                }
+                if pageCount == 0 || isResumed { self.covered = covered }
+                if let start = resumedAt {
+                    // If the page does not follow the rows that have been read, the walk covers
+                    // nothing.
+                    if content.span.map({ $0.oldest > start }) ?? true { settled = nil }
+                    resumedAt = nil
+                }
+                hasNews = hasNews || newCount > 0
+            }
+
+            /// The walk as it is stored in case the sync is interrupted after a page; nil if
+            /// continuing it would not save a request.
+            func interrupted(after content: RemoteContent) -> InterruptedWalk? {
+                guard let next = content.next, continues(after: content),
+                    hasNews || settled != nil,
+                    !(readsAll && covered != nil)
+                else { return nil }
+                var walk = InterruptedWalk(feed: feed, place: next.place)
+                if let settled {
+                    guard let oldest = content.span?.oldest else { return nil }
+                    walk.span = FeedSpan(settled: settled, oldest: oldest)
+                }
+                walk.firstPart = firstPart.map {
+                    ListPart($0.name, Array($0.entries.prefix(1)), $0.extent)
+                }
+                return walk
+            }
+
             /// Adds the lists of a page.
             mutating func add(_ content: RemoteContent, at date: Int64?) {
                 if pageCount == 0 { readAt = date }
                 isUnreadable = isUnreadable || !content.refused.isEmpty
-                if pageCount == 0, content.span != nil { firstPart = content.pagedList }
                 for part in content.lists {
                     if case .page = part.extent {
                         lists[part.name, default: []].formUnion(part.entries)
+                        if !shown[part.name, default: []].isDisjoint(with: part.entries) {
+                            repeating.insert(part.name)
+                        }
+                        shown[part.name, default: []].formUnion(part.entries)
                     } else if let date {
                         documents[part.name] = WholeList(
                             name: part.name, entries: Set(part.entries), readAt: date,
@@ -87,7 +148,8 @@ extension RemoteSession {
                     found += lists.map {
                         WholeList(
                             name: $0.key, entries: $0.value, readAt: readAt, version: version,
-                            total: $0.key == firstPart?.name ? firstPart?.total : nil)
+                            total: $0.key == firstPart?.name ? firstPart?.total : nil,
+                            hasRepeats: repeating.contains($0.key))
                     }
                 }
                 return found
@@ -123,6 +185,8 @@ extension RemoteSession {
             var firstPart: ListPart?
             /// The lists that were read completely.
             var lists: [WholeList] = []
+            /// Whether the walk began in an earlier sync; the feed is read from its beginning next.
+            var isResumed = false
         }
 
         /// The maximum number of times that a feed with moving rows is read in one sync.
@@ -156,17 +220,22 @@ extension RemoteSession {
 
         /// Starts every feed from the beginning.
         ///
-        /// - Parameter leads: Linked pages that earlier syncs did not read.
+        /// - Parameters:
+        ///   - leads: Linked pages that earlier syncs did not read.
+        ///   - interrupted: The walks that earlier syncs did not end, by their first pages; each
+        ///     is continued before its feed is read from the beginning.
         mutating func begin(
             _ connector: any Connector, _ account: RemoteAccount?, now: UInt64,
-            leads: [FeedLead]
+            leads: [FeedLead], interrupted: [RemotePage: InterruptedWalk]
         ) {
             guard let account else { return }
             self = Reading(rules)
             let feeds = connector.feeds(account, now: now)
             let leads = leads.prefix(rules.leadsMax)
-            walks = leads.reversed().map(Walk.init)
-            walks += feeds.reversed().map { Walk($0) }
+            let starts = leads.reversed().map(Walk.init) + feeds.reversed().map { Walk($0) }
+            walks = starts.flatMap { walk in
+                [walk] + (interrupted[walk.feed].map { [Walk($0)] } ?? [])
+            }
             seen = Set(feeds).union(leads.map(\.page))
             (feedCount, leadCount) = (feeds.count, leads.count)
         }
@@ -240,12 +309,29 @@ extension RemoteSession {
             !seen.contains(page) && !missing.contains(where: page.feed.hasPrefix)
         }
 
+        /// The feed whose next page continues a walk of an earlier sync; nil if there is none.
+        var resumedFeed: RemotePage? {
+            walks.last.flatMap { $0.isResumed ? $0.feed : nil }
+        }
+
         /// Whether the next page is the first of its feed.
         var isAtStart: Bool { walks.last.map { $0.page == $0.feed } ?? false }
 
         /// Returns whether the mark of the next page's feed affects what is read or recorded.
         func usesMark(for content: RemoteContent) -> Bool {
             content.span != nil || walks.last?.version != nil
+        }
+
+        /// Returns the walk as it is stored in case the sync is interrupted after a page; nil if it
+        /// need not be continued.
+        ///
+        /// The parameters are the same as those of `took`.
+        func interrupted(
+            after content: RemoteContent, news: [Bool], covered: String?, readsAll: Bool
+        ) -> InterruptedWalk? {
+            guard var walk = walks.last else { return nil }
+            walk.note(content, news: news, covered: covered, readsAll: readsAll)
+            return walk.interrupted(after: content)
         }
 
         /// Advances past a page.
@@ -264,25 +350,21 @@ extension RemoteSession {
         ) -> Ended? {
             guard var walk = walks.popLast() else { return nil }
             readCount += 1
+            walk.note(content, news: news, covered: covered, readsAll: readsAll)
             walk.add(content, at: date)
-            let newCount = news.count { $0 }
-            if walk.pageCount == 0 {
-                walk.isMostlyNew = newCount > 0 && newCount * 2 >= news.count
-                (walk.covered, walk.settled) = (covered, content.span?.settled)
-                walk.readsAll = readsAll
-            }
             walk.pageCount += 1
-            walk.hasNews = walk.hasNews || newCount > 0
             var ended: Ended?
             if content.missing != nil {
                 // If the feed disappears after its first pages were read, those pages prove nothing
                 // about the rest.
                 ended = Ended(
                     feed: walk.feed, mark: walk.version, lists: walk.wholeLists(false))
-            } else if let next = content.next, !walk.isCovered(content.span) {
+            } else if let next = content.next, walk.continues(after: content) {
                 walk.page = next
                 walks.append(walk)
-            } else if content.next == nil, content.moves, walk.pageCount > 1, walk.hasNews {
+            } else if content.next == nil, content.moves, walk.pageCount > 1, walk.hasNews,
+                !walk.isResumed
+            {
                 // Rows may have moved between pages while the feed was being read, so read it again
                 // until it contains nothing new. A feed with a single page cannot miss a row in
                 // this way.
@@ -297,6 +379,7 @@ extension RemoteSession {
                     feed: walk.feed, mark: walk.mark, hasReachedEnd: content.next == nil,
                     isWhole: isWhole, firstPart: walk.firstPart, lists: walk.wholeLists(isWhole))
             }
+            ended?.isResumed = walk.isResumed
             let room = max(0, rules.leadsMax - leadCount)
             let others = leads.filter { seen.insert($0.page).inserted }.prefix(room).map(Walk.init)
             leadCount += others.count
@@ -314,7 +397,9 @@ extension RemoteSession {
             let walk = walks.popLast()
             let name = page.place.isEmpty ? page.feed : "\(page.feed) \(page.place)"
             report.unreadable.append("\(name): \(failure.message)")
-            return walk.map { Ended(feed: $0.feed, mark: $0.version) }
+            return walk.map {
+                Ended(feed: $0.feed, mark: $0.version, isResumed: $0.isResumed)
+            }
         }
     }
 
@@ -334,10 +419,15 @@ extension RemoteSession {
             freshRows = [fresh.take(page, remote, response, at: row.contactedAt)]
             noteFresh(page)
         }
-        let recorded = try log.record(content.sightings, rows: rows)
+        let readsAll = try reading.isAtStart && mustReadAll(content)
+        let recorded = try log.record(content.sightings, rows: rows) { recorded in
+            let walk = reading.interrupted(
+                after: content, news: recorded.isNew, covered: marks[page.feed],
+                readsAll: readsAll)
+            return walk.map { [RemoteRow.walk(remote.name, $0)] } ?? []
+        }
         delivering.passOver(recorded)
         report.pulled += recorded.recorded
-        let readsAll = try reading.isAtStart && mustReadAll(content)
         let ended = reading.took(
             content, at: response.date, news: recorded.isNew, covered: marks[page.feed],
             readsAll: readsAll, leads: leads)
@@ -363,12 +453,15 @@ extension RemoteSession {
         }
         var (events, rows) = (removals.events, freshRows)
         rows += removals.memories.map { RemoteRow.list(remote.name, $0.key, $0.value) }
-        readFeeds[ended.feed.feed] = readingPosition
-        if ended.isWhole, !removals.isPartial {
-            wholeFeeds[ended.feed.feed] = readingPosition
+        rows.append(RemoteRow.endedWalk(remote.name, ended.feed))
+        if !ended.isResumed {
+            readFeeds[ended.feed.feed] = readingPosition
+            if ended.isWhole, !removals.isPartial {
+                wholeFeeds[ended.feed.feed] = readingPosition
+            }
+            rows.append(RemoteRow.endedLead(remote.name, ended.feed))
+            rows.append(RemoteRow.endedFailure(remote.name, ended.feed.feed))
         }
-        rows.append(RemoteRow.endedLead(remote.name, ended.feed))
-        rows.append(RemoteRow.endedFailure(remote.name, ended.feed.feed))
         // A list that is suddenly empty is read again.
         if let mark = ended.mark, !removals.isDoubtful {
             var event = FeedRead()
@@ -407,8 +500,11 @@ extension RemoteSession {
         readingPosition = try log.currentHead()
         let now = now
         fresh = try refreshesAll ? RemoteFreshness() : RemoteFreshness(remote, at: now, in: log)
-        let leads = try openLeads().filter { fresh.end(of: $0.page, remote, at: now) == nil }
-        reading.begin(connector, login.account, now: now, leads: leads)
+        let open = try openLeads()
+        let leads = open.filter { fresh.end(of: $0.page, remote, at: now) == nil }
+        reading.begin(
+            connector, login.account, now: now, leads: leads,
+            interrupted: try interruptedWalks(open.map(\.page)))
         readingTurn = connector.turn(after: now) ?? .max
         (readingBegan, isReading) = (now, true)
         (report.fresh, report.freshUntil) = (0, nil)
@@ -432,6 +528,38 @@ extension RemoteSession {
         }
         if !rows.isEmpty { try log.setSyncRows(rows) }
         return due
+    }
+
+    /// Makes the next sync read a feed from its beginning if the remote cannot show the page at
+    /// which an interrupted walk continues.
+    func forgetInterruptedWalk(after failure: SyncFailure) throws {
+        guard let feed = reading.resumedFeed,
+            ![.offline, .throttled, .unauthorized].contains(failure.code)
+        else { return }
+        try log.setSyncRows([RemoteRow.endedWalk(remote.name, feed)])
+    }
+
+    /// Returns the walks that earlier syncs did not end and that no other device has ended in the
+    /// meantime, by their first pages.
+    ///
+    /// - Parameter leads: The linked feeds that will be read.
+    private func interruptedWalks(
+        _ leads: [RemotePage]
+    ) throws -> [RemotePage: InterruptedWalk] {
+        guard let account = login.account, !refreshesAll else { return [:] }
+        let walks = try RemoteRow.walks(remote.name, in: log)
+        guard !walks.isEmpty else { return [:] }
+        let feeds = Set(connector.feeds(account, now: now) + leads)
+        let marks = try marks(of: walks.map(\.feed.feed), account)
+        func isOpen(_ walk: InterruptedWalk) -> Bool {
+            feeds.contains(walk.feed) && !walk.isCovered(by: marks[walk.feed.feed])
+        }
+        let ended = walks.filter { !isOpen($0) }
+        if !ended.isEmpty {
+            try log.setSyncRows(ended.map { RemoteRow.endedWalk(remote.name, $0.feed) })
+        }
+        return Dictionary(
+            walks.filter(isOpen).map { ($0.feed, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Returns the next page to request, skipping fresh pages.

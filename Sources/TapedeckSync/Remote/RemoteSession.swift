@@ -520,6 +520,7 @@ package struct RemoteSession {
         if case .delivery(let delivery, let intent) = pending {
             try failed(failure, delivery, of: intent)
         }
+        if pending.isPage { try forgetInterruptedWalk(after: failure) }
         if case .page(let page) = pending, try leave(page, failure) { return try next() }
         // The login belongs to another account; retrying would not help.
         if case .login = pending, failure.code == .conditionFailed { return try end(failure) }

@@ -495,11 +495,23 @@ public nonisolated struct QuestionObserved: Sendable {
   /// Clears the value of `postedAs`. Subsequent reads from it will return its default value.
   public mutating func clearPostedAs() {self._postedAs = nil}
 
+  /// Whether the remote no longer has the question. The newest observation takes precedence; an observation without
+  /// this field reports that the question exists.
+  public var removed: Bool {
+    get {_removed ?? false}
+    set {_removed = newValue}
+  }
+  /// Returns true if `removed` has been explicitly set.
+  public var hasRemoved: Bool {self._removed != nil}
+  /// Clears the value of `removed`. Subsequent reads from it will return its default value.
+  public mutating func clearRemoved() {self._removed = nil}
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
 
   fileprivate var _postedAs: String? = nil
+  fileprivate var _removed: Bool? = nil
 }
 
 /// An observation of a published answer, as reported by a remote.
@@ -567,6 +579,17 @@ public nonisolated struct AnswerObserved: Sendable {
   /// The names of the fields that the remote reported without a value; their earlier values are removed.
   public var cleared: [String] = []
 
+  /// Whether the remote no longer has the answer. The newest observation takes precedence; an observation without
+  /// this field reports that the answer exists.
+  public var removed: Bool {
+    get {_removed ?? false}
+    set {_removed = newValue}
+  }
+  /// Returns true if `removed` has been explicitly set.
+  public var hasRemoved: Bool {self._removed != nil}
+  /// Clears the value of `removed`. Subsequent reads from it will return its default value.
+  public mutating func clearRemoved() {self._removed = nil}
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -576,6 +599,7 @@ public nonisolated struct AnswerObserved: Sendable {
   fileprivate var _likeCount: UInt64? = nil
   fileprivate var _commentCount: UInt64? = nil
   fileprivate var _postedAs: String? = nil
+  fileprivate var _removed: Bool? = nil
 }
 
 /// An observation of a like of an answer. A remote may have several likes of one answer by one user.
@@ -1176,7 +1200,7 @@ nonisolated extension UserObserved: SwiftProtobuf.Message, SwiftProtobuf._Messag
 
 nonisolated extension QuestionObserved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".QuestionObserved"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}question\0\u{1}text\0\u{1}sender\0\u{1}receiver\0\u{3}posted_as\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}question\0\u{1}text\0\u{1}sender\0\u{1}receiver\0\u{3}posted_as\0\u{1}removed\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1189,6 +1213,7 @@ nonisolated extension QuestionObserved: SwiftProtobuf.Message, SwiftProtobuf._Me
       case 3: try { try decoder.decodeSingularStringField(value: &self.sender) }()
       case 4: try { try decoder.decodeSingularStringField(value: &self.receiver) }()
       case 5: try { try decoder.decodeSingularStringField(value: &self._postedAs) }()
+      case 6: try { try decoder.decodeSingularBoolField(value: &self._removed) }()
       default: break
       }
     }
@@ -1214,6 +1239,9 @@ nonisolated extension QuestionObserved: SwiftProtobuf.Message, SwiftProtobuf._Me
     try { if let v = self._postedAs {
       try visitor.visitSingularStringField(value: v, fieldNumber: 5)
     } }()
+    try { if let v = self._removed {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 6)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1223,6 +1251,7 @@ nonisolated extension QuestionObserved: SwiftProtobuf.Message, SwiftProtobuf._Me
     if lhs.sender != rhs.sender {return false}
     if lhs.receiver != rhs.receiver {return false}
     if lhs._postedAs != rhs._postedAs {return false}
+    if lhs._removed != rhs._removed {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }
@@ -1230,7 +1259,7 @@ nonisolated extension QuestionObserved: SwiftProtobuf.Message, SwiftProtobuf._Me
 
 nonisolated extension AnswerObserved: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".AnswerObserved"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}answer\0\u{1}question\0\u{3}video_url\0\u{3}thumbnail_url\0\u{3}like_count\0\u{3}comment_count\0\u{3}posted_as\0\u{1}cleared\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}answer\0\u{1}question\0\u{3}video_url\0\u{3}thumbnail_url\0\u{3}like_count\0\u{3}comment_count\0\u{3}posted_as\0\u{1}cleared\0\u{1}removed\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -1246,6 +1275,7 @@ nonisolated extension AnswerObserved: SwiftProtobuf.Message, SwiftProtobuf._Mess
       case 6: try { try decoder.decodeSingularUInt64Field(value: &self._commentCount) }()
       case 7: try { try decoder.decodeSingularStringField(value: &self._postedAs) }()
       case 8: try { try decoder.decodeRepeatedStringField(value: &self.cleared) }()
+      case 9: try { try decoder.decodeSingularBoolField(value: &self._removed) }()
       default: break
       }
     }
@@ -1280,6 +1310,9 @@ nonisolated extension AnswerObserved: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if !self.cleared.isEmpty {
       try visitor.visitRepeatedStringField(value: self.cleared, fieldNumber: 8)
     }
+    try { if let v = self._removed {
+      try visitor.visitSingularBoolField(value: v, fieldNumber: 9)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -1292,6 +1325,7 @@ nonisolated extension AnswerObserved: SwiftProtobuf.Message, SwiftProtobuf._Mess
     if lhs._commentCount != rhs._commentCount {return false}
     if lhs._postedAs != rhs._postedAs {return false}
     if lhs.cleared != rhs.cleared {return false}
+    if lhs._removed != rhs._removed {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

@@ -25,8 +25,8 @@ public struct AnswerList: Projection {
 
     /// `answers`.
     public var name: String { "answers" }
-    /// 5.
-    public var version: Int { 5 }
+    /// 6.
+    public var version: Int { 6 }
     /// `answer`.
     public var tagKind: String { "answer" }
     /// The event types of uploads, comments, observations, likes and outcomes.
@@ -47,8 +47,8 @@ public struct AnswerList: Projection {
     public var ruleText: String? {
         """
         An answer is merged from its observations and uploads; newer ones override older ones. \
-        Each comment and each liker is counted once, unless the newest observation reports a \
-        removal. The user's last toggle determines whether the answer is liked.
+        An answer is not listed, and a comment or like is not counted, if its newest observation \
+        reports a removal. Each comment and each liker is counted once. The user's last toggle determines whether the answer is liked.
         """
     }
     /// Two tables: all answers, and the answers that remotes show.
@@ -84,6 +84,8 @@ public struct AnswerList: Projection {
         public init() {}
 
         var isSighted: Bool { sightingOrder != nil }
+        /// Whether lists include the answer.
+        var isListed: Bool { (uploadedAt != nil || isSighted) && !sighting.removed }
         var question: String? {
             isSighted ? sighting.question : uploadedAt == nil ? nil : uploaded.question
         }
@@ -116,6 +118,11 @@ public struct AnswerList: Projection {
             if let last = sightingOrder, order <= last { return order == last }
             sightingOrder = order
             self.sighting.merge(newer: sighting)
+            if sighting.removed {
+                self.sighting.removed = true
+            } else {
+                self.sighting.clearRemoved()
+            }
             return true
         }
 
@@ -219,9 +226,10 @@ public struct AnswerList: Projection {
         }
     }
 
-    /// Adds rows for an answer that was uploaded or that a remote shows.
+    /// Adds rows for an answer that was uploaded or that a remote shows, unless the remote has
+    /// removed it.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
-        guard state.uploadedAt != nil || state.isSighted else { return }
+        guard state.isListed else { return }
         let number = NaturalID.number(key.name)
         var value = StateWriter()
         state.encode(into: &value)

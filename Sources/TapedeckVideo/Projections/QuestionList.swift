@@ -16,8 +16,8 @@ public struct QuestionList: Projection {
 
     /// `questions`.
     public var name: String { "questions" }
-    /// 3.
-    public var version: Int { 3 }
+    /// 4.
+    public var version: Int { 4 }
     /// `question`.
     public var tagKind: String { "question" }
     /// Questions, their answers, and the outcomes of submitted answers.
@@ -32,8 +32,10 @@ public struct QuestionList: Projection {
     /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
-        A question has the content of its newest observation. A question is answered once a remote \
-        shows an answer or an answer was uploaded; until then, the last recorded answer determines \
+        A question has the content of its newest observation, and is not listed if that \
+        observation reports a removal. A question is answered once a remote shows an answer or an \
+        answer was uploaded, unless the remote has removed that answer. Until then, the last \
+        recorded answer determines \
         the question's progress.
         """
     }
@@ -59,7 +61,9 @@ public struct QuestionList: Projection {
         /// it.
         var question = QuestionObserved()
         /// The id of the question's answer; nil if there is none.
-        var answer: String?
+        private(set) var answer: String?
+        /// The ids of the answers that the remote has removed.
+        private(set) var removedAnswers: [String] = []
         /// The last answer recorded on one of the user's devices, and the event that recorded it.
         var recorded: RecordedAnswer?
         /// The last outcome of each submitted answer.
@@ -80,8 +84,18 @@ public struct QuestionList: Projection {
             }
         }
 
-        /// The last recorded answer, unless the user has dropped it.
-        var handedIn: RecordedAnswer? { outcome?.kind == .dropped ? nil : recorded }
+        /// Whether lists include the question.
+        var isListed: Bool { !question.question.isEmpty && !question.removed }
+
+        /// The last recorded answer, unless the user has dropped it or the remote has published and
+        /// removed it.
+        var handedIn: RecordedAnswer? {
+            switch outcome?.kind {
+            case .dropped: nil
+            case .confirmed: removedAnswers.isEmpty ? recorded : nil
+            default: recorded
+            }
+        }
 
         /// Whether remotes may still show the submitted answer.
         var isAnswering: Bool { handedIn != nil && outcome?.kind != .refused }
@@ -89,6 +103,22 @@ public struct QuestionList: Projection {
         /// Returns the recording in progress with the given name; nil if there is none.
         func recording(_ name: String) -> AnswerRecording? {
             recordings.first { $0.name == name && !$0.hasEnded }
+        }
+
+        fileprivate mutating func take(_ sighting: AnswerObserved) {
+            removedAnswers.removeAll { $0 == sighting.answer }
+            if !sighting.removed {
+                answer = sighting.answer
+            } else {
+                removedAnswers.append(sighting.answer)
+                if answer == sighting.answer { answer = nil }
+            }
+        }
+
+        /// Takes an upload; observations take precedence.
+        fileprivate mutating func take(_ upload: AnswerUploaded) {
+            guard answer == nil, !removedAnswers.contains(upload.answer) else { return }
+            answer = upload.answer
         }
 
         fileprivate mutating func take(_ outcome: IntentOutcome, of intent: String) {
@@ -121,6 +151,9 @@ public struct QuestionList: Projection {
         init(reading bytes: inout StateReader) throws(ModelError) {
             question = try bytes.message()
             answer = try bytes.optionalString()
+            removedAnswers = try bytes.array { (reader) throws(ModelError) in
+                try reader.string()
+            }
             recorded = try bytes.optional { (reader) throws(ModelError) in
                 try RecordedAnswer(decoding: &reader)
             }
@@ -138,6 +171,7 @@ public struct QuestionList: Projection {
         public func encode(into bytes: inout StateWriter) {
             bytes.add(message: question)
             bytes.add(answer)
+            bytes.add(removedAnswers) { $0.add($1) }
             bytes.add(recorded) { $1.encode(into: &$0) }
             bytes.add(outcomes) {
                 $0.add($1.intent)
@@ -155,11 +189,8 @@ public struct QuestionList: Projection {
             let postedAs = key.state.question.hasPostedAs ? key.state.question.postedAs : nil
             key.state.question = sighting
             if let postedAs, !sighting.hasPostedAs { key.state.question.postedAs = postedAs }
-        case 1: key.state.answer = try event.decode(AnswerObserved.self).normalized().answer
-        case 2:
-            if key.state.answer == nil {
-                key.state.answer = try event.decode(AnswerUploaded.self).normalized().answer
-            }
+        case 1: key.state.take(try event.decode(AnswerObserved.self).normalized())
+        case 2: key.state.take(try event.decode(AnswerUploaded.self).normalized())
         case 3:
             // Do not normalize, because older versions of this program accepted answers of exactly
             // the maximum duration.
@@ -190,7 +221,8 @@ public struct QuestionList: Projection {
         }
     }
 
-    /// Adds rows for a question that a remote shows, and for answers that cannot be watched yet.
+    /// Adds rows for a question that a remote shows and has not removed, and for answers that
+    /// cannot be watched yet.
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         var value = StateWriter()
         state.encode(into: &value)
@@ -210,7 +242,7 @@ public struct QuestionList: Projection {
                 add(recording.at, recording: recording.name)
             }
         }
-        guard !state.question.question.isEmpty else { return }
+        guard state.isListed else { return }
         let number = NaturalID.number(key.name)
         let receiver = state.question.receiver
         for table in state.isPending ? [0, 2] : [0] {

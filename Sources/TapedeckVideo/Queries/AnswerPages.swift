@@ -97,7 +97,7 @@ extension VideoQueries {
     }
 
     /// Returns the known facts about an answer, or nil if it was neither submitted nor shown by a
-    /// remote.
+    /// remote, or if the remote has removed it.
     ///
     /// - Parameter id: The answer's id on the remote.
     public func answer(_ id: String) throws -> AnswerEntry? {
@@ -206,11 +206,6 @@ extension VideoQueries {
             isLiked: isLiked(state, key, by: own), segments: []
         ).asked(question ?? QuestionObserved(), self)
     }
-}
-
-extension AnswerList.State {
-    /// Whether lists include the answer.
-    var isListed: Bool { uploadedAt != nil || isSighted }
 }
 
 extension AnswerEntry {

@@ -192,6 +192,9 @@ package struct KnownSubmission: Sendable {
     package var isListed: Bool
     /// Whether the user has submitted the video and the remote does not list it.
     package var isOwn: Bool
+    /// The reason why the remote refused the user's last submission of the video; nil if the remote
+    /// lists the video or has not refused it.
+    package var refusal: (code: ErrorCode, message: String)?
     /// The channel of the video's chat; nil if unknown.
     package var channel: String?
     /// The time of the newest message in the video's chat, in milliseconds since 1970; 0 for an
@@ -204,6 +207,9 @@ package struct KnownSubmission: Sendable {
         let shown = state?.sightings.merged
         isListed = shown != nil
         isOwn = !isListed && state?.own != nil
+        if isOwn, let outcome = state?.outcome, outcome.kind == .refused {
+            refusal = (ErrorCode(rawValue: outcome.code), outcome.message)
+        }
         channel = shown.flatMap { $0.hasChannel ? $0.channel : nil }
         newestMessage =
             try [ChatItems.shown, ChatItems.blocked].compactMap { list in
@@ -279,6 +285,38 @@ package struct KnownEntries<Reader: ViewReader> {
     package func likes(of answer: Tag) throws -> [(like: String, user: String)] {
         try items(of: projections.answers, answer, AnswerItems.shownLikes).compactMap { item in
             AnswerItems.like(ofName: item.key)
+        }
+    }
+
+    /// Returns the ids of the answers that remotes show.
+    package func answers() throws -> [String] {
+        try views.rows(
+            of: projections.answers, table: 1, lower: nil, upper: nil, after: nil, limit: .max
+        ).map { Array($0.key.dropFirst(8).dropLast()).utf8Text }
+    }
+
+    /// Returns the observation that records the removal of an answer; nil if no remote shows the
+    /// answer.
+    package func removal(of answer: String) throws -> AnswerObserved? {
+        let key = try Tag("answer", answer)
+        guard let known = try views.state(of: projections.answers, key: key), known.isSighted
+        else { return nil }
+        var removal = AnswerObserved()
+        (removal.answer, removal.question) = (answer, known.sighting.question)
+        removal.removed = true
+        return removal
+    }
+
+    /// Returns the unanswered questions that remotes show.
+    package func openQuestions() throws -> [QuestionObserved] {
+        try views.rows(
+            of: projections.questions,
+            table: QuestionList.Table.listed(isPending: true, byReceiver: false),
+            lower: nil, upper: nil, after: nil, limit: .max
+        ).map { row in
+            try StateReader.read(row.value) { (reader) throws(ModelError) in
+                try QuestionList.State(reading: &reader)
+            }.question
         }
     }
 

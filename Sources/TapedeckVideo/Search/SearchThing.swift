@@ -197,7 +197,7 @@ extension SearchIndex<QuestionList> {
     /// Indexes questions by their text.
     static func questions(_ base: QuestionList) -> SearchIndex {
         SearchIndex(base, [.question]) { state, key in
-            guard !state.question.question.isEmpty else { return [] }
+            guard state.isListed else { return [] }
             return [
                 SearchThing(
                     kind: .question, id: String(key.name),

@@ -320,6 +320,38 @@ import Testing
         #expect(try desk.device.outbox().map(\.event.id) == [second])
     }
 
+    /// A refused video has no chat and no views.
+    @Test func messagesAboutARefusedSubmissionAreRefused() throws {
+        let desk = try BirdTubeDesk()
+        let odd = try desk.submit("youtube:short")
+        let said = try desk.say("hello", beside: "youtube:short")
+        try desk.open("youtube:short", by: SimulatorAccount.user, viewing: "1")
+        let report = try #require(try desk.device.sync())
+        #expect(report.refused.map(\.event) == [odd, said])
+        #expect(report.refused.last?.code == .remoteError)
+        #expect(
+            report.refused.last?.message.hasPrefix("the submission of youtube:short was refused")
+                == true)
+        #expect(report.waitingCount == 0)
+        #expect(desk.effects.isEmpty)
+    }
+
+    /// The message waits until the video is listed.
+    @Test func messagesAboutANewSubmissionFollowIt() throws {
+        let desk = try BirdTubeDesk()
+        try desk.submit("youtube:short")
+        try desk.device.sync()
+        // The user submits the video again.
+        try desk.submit("youtube:short")
+        let said = try desk.say("hello", beside: "youtube:short")
+        desk.world.portal = { request in
+            request.path == "/video/register" ? RemoteResponse(status: 503) : nil
+        }
+        try desk.device.sync(failuresMax: 1)
+        let outbox = try desk.device.outbox()
+        #expect(outbox.first { $0.event.id == said }?.isOver == false)
+    }
+
     // MARK: - Views
 
     @Test func viewsAreSentOncePerViewerAndWindow() throws {

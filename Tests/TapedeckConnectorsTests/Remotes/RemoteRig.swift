@@ -117,7 +117,9 @@ final class RemoteDevice {
     private(set) var store: TapedeckStore
     let world: RemoteWorld
     let remote: Remote
-    let steadyClock: SteadyClock
+    private var boot = UUID().uuidString
+    /// The reading of the wall clock at which the steady clock of this boot started.
+    private var bootedAt: Int64 = 0
     private var random: SeededGenerator
 
     /// - Parameter secrets: The secrets of the login; nil for a device that is not logged in.
@@ -129,13 +131,32 @@ final class RemoteDevice {
         world.root = root
         place = try TemporaryStore("remote", clock: world.clock)
         store = try place.open(projections: RemoteDevice.projections)
-        let (boot, clock) = (UUID().uuidString, world.clock)
-        steadyClock = SteadyClock { (boot, clock.milliseconds) }
         random = SeededGenerator(seed: seed &+ world.deviceCount)
         world.deviceCount += 1
         remote = try StoreRemotes(store.log, store.projections).add(
             "home", system: system, url: "http://\(RemoteWorld.host)\(root)", parts: parts)
         if let secrets { try logIn(secrets) }
+    }
+
+    /// A steady clock that is not affected by changes to the wall clock.
+    var steadyClock: SteadyClock {
+        let (boot, bootedAt, clock) = (boot, bootedAt, world.clock)
+        return SteadyClock { (boot, UInt64(Int64(clock.milliseconds) - bootedAt)) }
+    }
+
+    /// Restarts the machine.
+    func reboot() throws {
+        (boot, bootedAt) = (UUID().uuidString, Int64(world.clock.milliseconds))
+        try restart()
+    }
+
+    /// Changes the wall clock; the remote's clock and the steady clock are not affected.
+    func setClock(by change: Duration) {
+        let before = Int64(world.clock.milliseconds)
+        world.clock.advance(by: change)
+        let moved = Int64(world.clock.milliseconds) - before
+        world.ahead -= moved
+        bootedAt += moved
     }
 
     static var projections: [any Projection] {
@@ -182,6 +203,20 @@ final class RemoteDevice {
             }
             guard sent < 10_000 else {
                 throw SyncFailure(.internalError, "the sync does not end")
+            }
+        }
+    }
+
+    /// Syncs until nothing can be sent at once, like a sync that is interrupted after a second.
+    func syncBriefly() throws {
+        guard var session = try session() else { return }
+        var step = try session.begin()
+        while true {
+            switch step {
+            case .send(let request):
+                step = try session.answered(try world.send(request))
+            case .wait, .pause, .idle: step = try session.stop()
+            case .end: return
             }
         }
     }

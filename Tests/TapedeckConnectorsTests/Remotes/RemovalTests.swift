@@ -269,6 +269,106 @@ import Testing
         #expect(try likers().isEmpty)
     }
 
+    private func syncLater(_ desk: WhaleDesk, crashing: CrashPoint? = nil) throws {
+        desk.world.clock.advance(by: .seconds(60))
+        try desk.device.sync(crashing: crashing)
+    }
+
+    private func answers(_ desk: WhaleDesk) throws -> [String] {
+        try desk.device.query {
+            try $0.answers(limit: QueryLimits.pageCountMax).answers.map(\.id)
+        }
+    }
+
+    private func questions(_ desk: WhaleDesk) throws -> [String] {
+        try desk.device.query { try $0.questions(isPending: false).questions.map(\.id) }
+    }
+
+    @Test func removedAnswersAndQuestionsAreGoneAndReturn() throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        #expect(try answers(desk) == ["3", "2", "1"])
+        #expect(try questions(desk) == ["5", "4", "3", "2", "1"])
+        let before = try desk.whale.world
+        try desk.change { whale in
+            whale.world.answers.removeAll { $0.id == 2 }
+            whale.world.questions.removeAll { [2, 4].contains($0.id) }
+        }
+        try syncLater(desk)
+        #expect(try answers(desk) == ["3", "2", "1"], "a single reading proves nothing")
+        try syncLater(desk)
+        #expect(try answers(desk) == ["3", "1"])
+        #expect(try questions(desk) == ["5", "3", "2", "1"])
+        // Without its answer, the question should be among the unanswered questions.
+        try syncLater(desk)
+        try syncLater(desk)
+        #expect(try questions(desk) == ["5", "3", "1"])
+        try desk.change { $0.world = before }
+        try syncLater(desk)
+        #expect(try answers(desk) == ["3", "2", "1"])
+        #expect(try questions(desk) == ["5", "4", "3", "2", "1"])
+    }
+
+    /// A question that was just answered is missing from the unanswered questions.
+    @Test func answeredQuestionsAreNotRemoved() throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        try desk.change { whale in
+            whale.world.answers.append(
+                WhaleWorld.Answer(
+                    id: 4, question: 4, videoURL: "http://media.example.org/4",
+                    thumbnailURL: "http://media.example.org/4.jpg", insertedAt: 1))
+        }
+        for _ in 1...3 { try syncLater(desk) }
+        #expect(try answers(desk) == ["4", "3", "2", "1"])
+        #expect(try !desk.device.recorded(QuestionObserved.self).contains(where: \.removed))
+    }
+
+    @Test func incompletePassRemovesNoAnswers() throws {
+        let desk = try WhaleDesk()
+        try desk.addAnswers { Int64($0) }
+        try desk.device.sync()
+        try desk.change { $0.world.answers.removeAll { $0.id == 200 } }
+        for request in 1...12 {
+            try syncLater(desk, crashing: .before(request))
+            let removed = try desk.device.recorded(AnswerObserved.self).filter(\.removed)
+            #expect(removed.map(\.answer).allSatisfy { $0 == "200" })
+        }
+        for _ in 1...2 { try syncLater(desk) }
+        let removed = try desk.device.recorded(AnswerObserved.self).filter(\.removed)
+        #expect(removed.map(\.answer) == ["200"])
+    }
+
+    /// While a device reads the second page, an answer on the first page is removed, so an answer
+    /// moves from the second page to the first.
+    @Test func answersThatMoveBetweenPagesAreNotRemoved() throws {
+        let desk = try WhaleDesk()
+        try desk.addAnswers { Int64($0) }
+        try desk.device.sync()
+        for id in [258, 257] {
+            desk.world.portal = { request in
+                if request.path.hasSuffix("/answers"), request.query.contains(.init("page", "1")) {
+                    try? desk.change { $0.world.answers.removeAll { $0.id == id } }
+                }
+                return nil
+            }
+            try syncLater(desk)
+        }
+        desk.world.portal = nil
+        for _ in 1...2 { try syncLater(desk) }
+        let removed = try desk.device.recorded(AnswerObserved.self).filter(\.removed)
+        #expect(Set(removed.map(\.answer)) == ["258", "257"])
+    }
+
+    /// Answers with the same time have no fixed order, so each request may order them differently.
+    @Test func answersWithoutAFixedOrderAreNotRemoved() throws {
+        let desk = try WhaleDesk()
+        try desk.addAnswers { _ in 1 }
+        try desk.change { $0.adversary.shufflesTies = true }
+        for _ in 1...8 { try syncLater(desk) }
+        #expect(try !desk.device.recorded(AnswerObserved.self).contains(where: \.removed))
+    }
+
     /// The device crashes between reading two pages of a list.
     @Test func incompletePassRemovesNothing() throws {
         let desk = try WhaleDesk()

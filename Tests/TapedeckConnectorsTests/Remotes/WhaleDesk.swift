@@ -72,6 +72,23 @@ struct WhaleDesk {
         world.simulator = whale
     }
 
+    /// Adds 250 answered questions, so that the list of answers has several pages.
+    func addAnswers(insertedAt: (Int) -> Int64) throws {
+        try change { whale in
+            for number in 10..<260 {
+                whale.world.questions.append(
+                    WhaleWorld.Question(
+                        id: number, content: "q", sender: 2, receiver: 3, insertedAt: 1))
+                whale.world.answers.append(
+                    WhaleWorld.Answer(
+                        id: number, question: number,
+                        videoURL: "http://media.example.org/\(number)",
+                        thumbnailURL: "http://media.example.org/\(number).jpg",
+                        insertedAt: insertedAt(number)))
+            }
+        }
+    }
+
     // MARK: - Actions of the user
 
     @discardableResult

@@ -135,15 +135,20 @@ extension Script {
         try sight(event, at: second, origin: origin)
     }
 
-    /// Adds an observation of an answer.
+    /// Adds an observation of an answer, or of its removal.
     mutating func seenAnswer(
         _ id: String, to question: String, likes: UInt64? = nil, comments: UInt64? = nil,
-        cleared: [String] = [], at second: Double? = nil, origin: UInt64 = 1
+        cleared: [String] = [], removed: Bool = false, at second: Double? = nil,
+        origin: UInt64 = 1
     ) throws {
         var event = AnswerObserved()
         event.answer = id
         event.question = question
-        event.videoURL = "http://media.example.org/\(id)"
+        if removed {
+            event.removed = true
+        } else {
+            event.videoURL = "http://media.example.org/\(id)"
+        }
         if let likes { event.likeCount = likes }
         if let comments { event.commentCount = comments }
         event.cleared = cleared
@@ -153,7 +158,8 @@ extension Script {
     /// Adds an observation of a question.
     mutating func seenQuestion(
         _ id: String, _ text: String, from sender: String = "2", to receiver: String = "1",
-        postedAs: EventID? = nil, at second: Double? = nil, origin: UInt64 = 1
+        postedAs: EventID? = nil, removed: Bool = false, at second: Double? = nil,
+        origin: UInt64 = 1
     ) throws {
         var event = QuestionObserved()
         event.question = id
@@ -161,6 +167,7 @@ extension Script {
         event.sender = sender
         event.receiver = receiver
         if let postedAs { event.postedAs = postedAs.description }
+        if removed { event.removed = true }
         try sight(event, at: second, origin: origin)
     }
 }
