@@ -14,6 +14,9 @@ final class PageWalk {
     /// allocated and freed them without writing them.
     static let unwrittenPagesMax: UInt64 = 1 << 20
 
+    /// The maximum size of leaves that follow each other in the file and are read at once.
+    static let runBytesMax = 256 << 10
+
     private enum NodeFlags {
         static let bigData: UInt16 = 1
         static let subData: UInt16 = 2
@@ -28,6 +31,9 @@ final class PageWalk {
     /// A bit for each page, which is set if the page was reached or is free.
     private var reached: [UInt64] = []
     private var buffers: [UnsafeMutableRawBufferPointer] = []
+    /// The leaves whose contents are in `leafBuffer`.
+    private var leavesRead: Range<UInt64> = 0..<0
+    private let leafBuffer: UnsafeMutableRawBufferPointer
 
     init(
         _ file: consuming PageFile, _ meta: PageFile.Meta, _ report: PageCheck.Report,
@@ -39,9 +45,13 @@ final class PageWalk {
         self.meta = meta
         self.report = report
         self.readsLeaves = readsLeaves
+        leafBuffer = .allocate(byteCount: max(PageWalk.runBytesMax, pageSize), alignment: 8)
     }
 
-    deinit { for buffer in buffers { buffer.deallocate() } }
+    deinit {
+        for buffer in buffers { buffer.deallocate() }
+        leafBuffer.deallocate()
+    }
 
     func run() throws(LMDBError) -> PageCheck.Report {
         guard meta.lastPage >= 1, meta.lastPage < filePages + PageWalk.unwrittenPagesMax else {
@@ -162,23 +172,41 @@ final class PageWalk {
                 tally.leafPages += claimLeaves(nodes, from: page, context.name)
                 return
             }
-            if level + 1 == context.tree.depth { prefetch(nodes) }
+            var runs = level + 1 == context.tree.depth ? leafRuns(nodes)[...] : []
+            // Request all leaves below the branch at once; `prefetchBranches` has already requested
+            // the branch pages.
+            for run in runs {
+                file.prefetch(at: Int(run.lowerBound) * pageSize, count: run.count * pageSize)
+            }
+            var lower = lower
             for (index, node) in nodes.enumerated() {
+                if let run = runs.first, run.lowerBound == node.child {
+                    runs.removeFirst()
+                    try read(run)
+                }
                 let next = index + 1 < nodes.count ? key(nodes[index + 1], bytes) : nil
                 try enter(
-                    node.child, from: page, level: level + 1,
-                    lower: index == 0 ? lower : key(node, bytes), upper: next ?? upper, context,
-                    &tally)
+                    node.child, from: page, level: level + 1, lower: lower, upper: next ?? upper,
+                    context, &tally)
+                lower = next
             }
         }
     }
 
-    /// Prefetches all leaves below a branch at once; `prefetchBranches` has already requested the
-    /// branch pages.
-    private func prefetch(_ nodes: [Node]) {
+    /// Returns the leaves below a branch in key order, as ranges of pages to read at once.
+    ///
+    /// A rebuild writes most leaves one after another, so a range usually contains many leaves.
+    private func leafRuns(_ nodes: [Node]) -> [Range<UInt64>] {
+        let countMax = leafBuffer.count / pageSize
+        var runs: [Range<UInt64>] = []
         for node in nodes where node.child < filePages {
-            file.prefetch(at: Int(node.child) * pageSize, count: pageSize)
+            if let last = runs.last, last.upperBound == node.child, last.count < countMax {
+                runs[runs.count - 1] = last.lowerBound..<node.child + 1
+            } else {
+                runs.append(node.child..<node.child + 1)
+            }
         }
+        return runs
     }
 
     // MARK: - Entries of a page
@@ -425,9 +453,22 @@ final class PageWalk {
         return count
     }
 
-    /// Reads a page into the buffer of its level.
+    /// Reads consecutive pages into `leafBuffer`.
+    private func read(_ pages: Range<UInt64>) throws(LMDBError) {
+        let buffer = UnsafeMutableRawBufferPointer(
+            rebasing: leafBuffer[..<(pages.count * pageSize)])
+        let count = try file.read(buffer, at: Int(pages.lowerBound) * pageSize)
+        leavesRead = pages.prefix(count / pageSize)
+    }
+
+    /// Returns the contents of a page, which is read into the buffer of its level unless it is in
+    /// `leafBuffer`.
     private func read(_ page: UInt64, _ level: UInt16) throws(LMDBError) -> UnsafeRawBufferPointer?
     {
+        if leavesRead.contains(page) {
+            let start = Int(page - leavesRead.lowerBound) * pageSize
+            return UnsafeRawBufferPointer(rebasing: leafBuffer[start..<start + pageSize])
+        }
         while buffers.count < Int(level) {
             buffers.append(.allocate(byteCount: pageSize, alignment: 8))
         }
