@@ -101,17 +101,18 @@ public enum Connectors {
                 let (own, signedIn) = try runner.read([projections.accounts.name]) {
                     let queries = VideoQueries($0, projections: projections)
                     return (
-                        try queries.ownAccount(at: remote.system)?.account,
-                        try queries.signedInAccounts(at: remote.system, limit: 2).map(\.account)
+                        try queries.ownAccount(at: remote.system),
+                        try queries.signedInAccounts(at: remote.system, limit: 2)
                     )
                 }
-                guard let own, signedIn.count > 1 else { return own }
+                guard let own, signedIn.count > 1 else { return own?.account }
                 throw SyncFailure(
                     .conditionFailed,
                     "devices with different logins on \(remote.name) have synced with each other: "
-                        + signedIn.joined(separator: " and "),
-                    hint: "drop the changes that \(own) must not send (storectl outbox drop), then "
-                        + "log in again as \(own)")
+                        + signedIn.map(named).joined(separator: " and "),
+                    hint: "drop the changes that \(own.nickname) must not send (storectl outbox "
+                        + "lists them, storectl outbox drop EVENT drops one), then run storectl "
+                        + "login \(remote.name) as \(own.nickname) on each device")
             },
             remote: {
                 let known = try runner.read([Remotes().name]) { try Remotes.all($0) }
@@ -124,6 +125,11 @@ public enum Connectors {
                     remote.system, url: remote.url, parts: remote.parts, projections: projections,
                     blobs: blobs)
             })
+    }
+
+    private static func named(_ account: AccountEntry) -> String {
+        account.nickname == account.account
+            ? account.account : "\(account.nickname) (\(account.account))"
     }
 
     /// The projections that syncing with remotes needs, in addition to the domain's projections.

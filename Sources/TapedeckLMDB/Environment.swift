@@ -267,16 +267,13 @@ package final class Environment: Sendable {
         guard code == MDB_SUCCESS else { throw LMDBError(code, path: path) }
     }
 
-    /// Writes a compact copy of the current state to a new file at `target`.
-    package func copy(to target: String) throws(LMDBError) {
+    /// Writes a compact copy of the current state to an empty file; `target` is for error
+    /// messages.
+    package func copy(to file: Int32, _ target: String) throws(LMDBError) {
         guard gate.enter() else { throw closed }
         defer { gate.leave() }
-        let file = open(target, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-        guard file >= 0 else { throw LMDBError(errno, path: target) }
-        defer { _ = Foundation.close(file) }
         let code = mdb_env_copyfd2(handle, file, UInt32(MDB_CP_COMPACT))
         guard code == MDB_SUCCESS else { throw LMDBError(code, path: target) }
-        guard fsync(file) == 0 else { throw LMDBError(errno, path: target) }
     }
 
     /// The number of named tables in the file.

@@ -32,29 +32,25 @@ extension EventLog {
         try EventLog.checkIntact(
             try verify(progress: progress), directory.log,
             hint: "storectl verify lists what is damaged; keep your earlier backups")
-        let part = ReplacedFile.temporary(path)
-        defer { unlink(part) }
-        return try LogError.wrapping {
-            do {
-                try environment.copy(to: part)
-            } catch let error as LMDBError where error.kind == .notFound {
-                throw LogError.system(ENOENT, path)
-            }
+        let part = try ReplacedFile(replacing: path)
+        let (file, copy) = (part.file, part.path)
+        let summary = try LogError.wrapping {
+            try environment.copy(to: file, path)
             // A copy of damaged pages would be useless as a backup.
-            let report = try PageCheck.run(part)
+            let report = try PageCheck.run(copy)
             if let first = report.problems.first {
                 throw LogError(
                     .damaged,
                     "\(directory.log) is damaged; in its copy, page \(first.page): \(first.what)",
                     hint: "run storectl verify for details; restore an earlier backup")
             }
-            let events = try EventLog.eventCount(part)
+            let events = try EventLog.eventCount(copy)
             var facts = stat()
-            guard stat(part, &facts) == 0 else { throw LogError.system(errno, path) }
-            try DurableFile.synchronize(part)
-            try ReplacedFile.move(part, to: path)
+            guard stat(copy, &facts) == 0 else { throw LogError.system(errno, path) }
             return BackupSummary(events: events, bytes: UInt64(facts.st_size))
         }
+        try part.place()
+        return summary
     }
 
     private static func checkIntact(
@@ -68,9 +64,8 @@ extension EventLog {
     }
 
     private static func eventCount(_ path: String) throws -> UInt64 {
-        defer { unlink(path + "-lock") }
         let environment = try Environment(
-            path: path, options: .init(tablesMax: 8, isReadOnly: true))
+            path: path, options: .init(tablesMax: 8, isReadOnly: true, isShared: false))
         defer { environment.close() }
         let events = try environment.openTable("events", integerKeys: true)
         return try environment.read { UInt64(try $0.count(events)) }
@@ -114,7 +109,7 @@ extension EventLog {
     private static func copy(
         _ source: consuming InputFile, to log: String
     ) throws(LogError) {
-        var target = try ReplacedFile(replacing: log)
+        let target = try ReplacedFile(replacing: log)
         var offset = 0
         while offset < source.byteCount {
             let count = min(1 << 20, source.byteCount - offset)

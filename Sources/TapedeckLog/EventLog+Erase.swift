@@ -50,7 +50,7 @@ extension StoreDirectory {
     ///
     /// The caller holds the opening lock exclusively and has sole use of the store.
     func finishErasing() throws(LogError) {
-        if exists { try ReplacedFile.move(marker, to: erasing) }
+        if exists { try DurableFile.move(marker, to: erasing) }
         // Delete the log first, because a remaining log would be mistaken for a store that has lost
         // its marker file.
         try remove([log])

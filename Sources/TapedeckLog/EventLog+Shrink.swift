@@ -41,28 +41,14 @@ extension EventLog {
         defer { lock.release() }
         let sole = try SoleUse(of: place, under: lock)
         defer { withExtendedLifetime((entry, sole)) {} }
-        try removeLeftovers(place)
         let before = try size(of: place.log)
-        let part = ReplacedFile.temporary(place.log)
-        defer { unlink(part) }
-        try LogError.wrapping {
-            try rewrite(place, part)
-            try DurableFile.synchronize(part)
-            try ReplacedFile.move(part, to: place.log)
-            // The lock file describes the last write to the old file.
-            unlink(place.log + "-lock")
-        }
+        let part = try ReplacedFile(replacing: place.log)
+        let path = part.path
+        try LogError.wrapping { try rewrite(place, path) }
+        try part.place()
+        // The lock file describes the last write to the old file.
+        unlink(place.log + "-lock")
         return ShrinkSummary(bytesBefore: before, bytes: try size(of: place.log))
-    }
-
-    /// Removes the files left by interrupted runs.
-    private static func removeLeftovers(_ place: StoreDirectory) throws(LogError) {
-        try LogError.wrapping {
-            for name in try FileManager.default.contentsOfDirectory(atPath: place.path)
-            where name.hasPrefix("log.mdb.") && name.hasSuffix(ReplacedFile.temporarySuffix) {
-                unlink(place.path + "/" + name)
-            }
-        }
     }
 
     private static func rewrite(_ place: StoreDirectory, _ part: String) throws {

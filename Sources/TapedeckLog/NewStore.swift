@@ -103,9 +103,9 @@ final class NewStore {
         // A lock file that is already here describes writes to another log.
         unlink(place.log + "-lock")
         hasPlacedLog = true
-        try ReplacedFile.move(part.log, to: place.log)
+        try DurableFile.move(part.log, to: place.log)
         hasPlacedMarker = true
-        try ReplacedFile.move(part.marker, to: place.marker)
+        try DurableFile.move(part.marker, to: place.marker)
     }
 
     // MARK: - Interrupted attempts
@@ -202,7 +202,7 @@ final class NewStore {
             // If the log is new, the store is marked for erasure, which the next process can
             // finish. If the log existed before, it is kept.
             if hasPlacedLog {
-                try? ReplacedFile.move(place.marker, to: place.erasing)
+                try? DurableFile.move(place.marker, to: place.erasing)
             } else {
                 unlink(place.marker)
             }

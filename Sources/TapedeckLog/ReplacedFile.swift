@@ -1,61 +1,55 @@
-internal import Foundation
+package import Foundation
 internal import TapedeckLMDB
 internal import TapedeckModel
 
-/// A file that is written next to its target and replaces it completely or not at all.
-struct ReplacedFile: ~Copyable {
-    let target: String
-    private let path: String
-    private let file: Int32
-    private var isPlaced = false
+/// A file that is written next to its target and replaces it completely or not at all; see
+/// `DraftFile`.
+package struct ReplacedFile {
+    package let target: String
+    private let draft: DraftFile
 
     /// Starts a file; `target` is not touched before `place()`.
-    init(replacing target: String) throws(LogError) {
-        let path = ReplacedFile.temporary(target)
-        let opened = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard opened >= 0 else { throw LogError.system(errno, target) }
-        file = opened
-        self.path = path
+    package init(replacing target: String) throws(LogError) {
+        draft = try ReplacedFile.wrapping(target) { () throws(DraftFile.Failure) in
+            try DraftFile(of: target)
+        }
         self.target = target
     }
 
-    deinit {
-        _ = close(file)
-        if !isPlaced { unlink(path) }
-    }
+    /// The path of the file before it is moved into place.
+    package var path: String { draft.path }
+    /// The open file.
+    var file: Int32 { draft.file }
 
-    func write(_ bytes: [UInt8]) throws(LogError) {
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes { bytes in
-                Foundation.write(
-                    file, bytes.baseAddress.map { $0 + written }, bytes.count - written)
-            }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw LogError.system(errno, target)
-            }
-            written += count
+    package func write(_ bytes: some ContiguousBytes) throws(LogError) {
+        try ReplacedFile.wrapping(target) { () throws(DraftFile.Failure) in
+            try draft.write(bytes)
         }
     }
 
     /// Syncs the file to disk and moves it into place.
-    mutating func place() throws(LogError) {
-        guard DurableFile.flush(file) else { throw LogError.system(errno, target) }
-        try ReplacedFile.move(path, to: target)
-        isPlaced = true
+    ///
+    /// - Parameter path: The path to move the file to; nil for `target`.
+    package func place(at path: String? = nil) throws(LogError) {
+        let path = path ?? target
+        try ReplacedFile.wrapping(path) { () throws(DraftFile.Failure) in
+            try draft.place(at: path)
+        }
+        try DurableFile.synchronize(PathParts.folder(of: path))
     }
 
-    /// Returns an unused name next to `target`.
-    static func temporary(_ target: String) -> String {
-        target + "." + UInt64.random(in: .min ... .max).paddedHex + temporarySuffix
+    /// Removes the files left by writers of `target` that were killed.
+    package static func removeAbandoned(replacing target: String) {
+        DraftFile.removeAbandoned(of: target)
     }
 
-    static let temporarySuffix = ".tapedeck-part"
-
-    /// Renames a synced file durably.
-    static func move(_ path: String, to target: String) throws(LogError) {
-        guard rename(path, target) == 0 else { throw LogError.system(errno, target) }
-        try DurableFile.synchronize(PathParts.folder(of: target))
+    private static func wrapping<R>(
+        _ path: String, _ body: () throws(DraftFile.Failure) -> R
+    ) throws(LogError) -> R {
+        do throws(DraftFile.Failure) {
+            return try body()
+        } catch {
+            throw LogError.system(error.number, path)
+        }
     }
 }

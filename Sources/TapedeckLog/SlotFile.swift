@@ -191,6 +191,6 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
 
     /// Syncs the written content to disk.
     package func synchronize() throws(LogError) {
-        guard DurableFile.flush(file) else { throw LogError.system(errno, path) }
+        guard DraftFile.flush(file) else { throw LogError.system(errno, path) }
     }
 }

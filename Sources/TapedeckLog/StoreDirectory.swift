@@ -46,7 +46,7 @@ package struct StoreDirectory: Sendable {
     var erasing: String { path + "/store.erasing" }
 
     /// Returns an unused name for a folder in which to build a store.
-    func newPart() -> String { ReplacedFile.temporary(path + "/store") }
+    func newPart() -> String { DraftFile.unusedPath(for: path + "/store") }
 
     /// Returns whether a name is that of a folder in which a store was being built.
     static func isPart(_ name: String) -> Bool {
@@ -153,7 +153,7 @@ package struct StoreDirectory: Sendable {
         ]
         if name == "log.mdb" || locks.contains(name) { return true }
         if ["log.mdb", "store.json."].contains(where: name.hasPrefix),
-            name.contains(ReplacedFile.temporarySuffix)
+            name.contains(DraftFile.suffix)
         {
             return true
         }
@@ -196,8 +196,8 @@ package struct StoreDirectory: Sendable {
         let data = try LogError.wrapping {
             try encoder.encode(Marker(format: format, store: store))
         }
-        var file = try ReplacedFile(replacing: marker)
-        try file.write(Array(data))
+        let file = try ReplacedFile(replacing: marker)
+        try file.write(data)
         try file.place()
     }
 
@@ -243,19 +243,15 @@ package enum DurableFile {
                 hint: SystemReason.accessHint)
         }
         defer { _ = close(file) }
-        guard flush(file) else {
+        guard DraftFile.flush(file) else {
             throw LogError(.inputOutput, "\(path) cannot be synced to disk: \(systemError())")
         }
     }
 
-    /// Syncs an open file to disk; returns false on failure.
-    static func flush(_ file: Int32) -> Bool {
-        #if canImport(Darwin)
-            // On Darwin, fsync stops at the drive's cache.
-            return fcntl(file, F_FULLFSYNC) == 0 || fsync(file) == 0
-        #else
-            return fsync(file) == 0
-        #endif
+    /// Renames a synced file durably.
+    static func move(_ path: String, to target: String) throws(LogError) {
+        guard rename(path, target) == 0 else { throw LogError.system(errno, target) }
+        try synchronize(PathParts.folder(of: target))
     }
 
     /// Writes all bytes at an offset of an open file; `path` is for error messages.

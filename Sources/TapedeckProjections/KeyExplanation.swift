@@ -121,7 +121,9 @@ extension ProjectionRunner {
                 throw ProjectionError(
                     .tooLarge,
                     "\(key) has more than \(KeyFolder.eventsMax) events in \(projection)",
-                    hint: "storectl log --tag \(key) prints its events", projection: projection)
+                    hint:
+                        "storectl log --tag \(ShellWord.quoted(key.description)) prints its events",
+                    projection: projection)
             }
         }
     }

@@ -19,8 +19,6 @@ package enum ServerLimits {
     package static let liveConnectionsPerSpaceMax = 16_384
     /// The time, in seconds, after which an idle connection is closed.
     package static let idleSecondsMax = 120
-    /// The time, in seconds, within which a request's body must arrive.
-    package static let bodySecondsMax = 300
     /// The interval of keep-alive messages on a live connection, in seconds.
     package static let keepAliveSeconds = 15
     /// The time, in seconds, that clients are asked to wait while the server is busy or shutting

@@ -44,7 +44,11 @@ struct HTTPFailure {
             self = failure(
                 "closed the connection without responding",
                 hint: HTTPFailure.hintToLook)
-        case is NIOTooManyBytesError:
+        case HTTPBodyError.tooSlow:
+            self = failure(
+                "sends its response too slowly",
+                hint: "check the network connection, and that the server is not stuck")
+        case HTTPBodyError.tooLarge:
             self = HTTPFailure(
                 code: .malformedRequest, message: "\(base) sent a response that is too large",
                 hint: "check the address of the server")

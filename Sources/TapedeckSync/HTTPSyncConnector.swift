@@ -2,19 +2,24 @@ internal import AsyncHTTPClient
 internal import Foundation
 internal import NIOCore
 internal import TapedeckModel
-internal import TapedeckSyncProtocol
+package import TapedeckSyncProtocol
 
 /// Connects to a server over HTTP.
 package struct HTTPSyncConnector: SyncConnector {
     /// The time to wait for a connection.
     private static let connectTimeout = TimeAmount.seconds(5)
-    /// The time to wait for a response before the server is considered unreachable.
+    /// The time to wait for the headers of a response before the server is considered unreachable,
+    /// in addition to the time that the request takes to be sent.
     private static let requestTimeout = TimeAmount.seconds(60)
-    /// The time to wait for the response to a handshake, which servers send at once.
+    /// The time to wait for the headers of the response to a handshake, which servers send at once.
     private static let handshakeTimeout = TimeAmount.seconds(20)
-    /// The time without data after which a live connection is considered dead; servers send a
-    /// comment every 15 s.
+    /// The time without data after which a connection is considered dead; on a live connection,
+    /// servers send a comment every 15 s.
     private static let silenceMax = TimeAmount.seconds(40)
+    /// The size of the parts in which a request is sent.
+    ///
+    /// The silence is measured from the beginning of the last part, so a part must be short.
+    private static let chunkBytes = 32 << 10
     private static let errorBytesMax = 64 << 10
     /// The maximum size of a response: the largest page plus its framing.
     private static let answerBytesMax = SyncLimits.pullBytesMax * 2 + (4 << 20)
@@ -22,16 +27,20 @@ package struct HTTPSyncConnector: SyncConnector {
     private let base: String
     private let token: @Sendable () -> String
     private let client: HTTPClient
+    private let now: BodyPace.Clock
 
     /// - Parameters:
     ///   - address: An address such as `http://127.0.0.1:8080`; plain `http` is allowed only for
     ///     this machine, because requests contain a token.
     ///   - token: Returns the token; called for each request, because the token can change.
+    ///   - now: The clock that measures how fast responses arrive.
     ///
     /// Throws `SyncError` with `.usage`.
     package init(
-        address: String, token: @escaping @Sendable () -> String
+        address: String, now: @escaping BodyPace.Clock = { .now },
+        token: @escaping @Sendable () -> String
     ) throws(SyncError) {
+        self.now = now
         base = try HTTPAddress(address).base
         self.token = token
         var configuration = HTTPClient.Configuration()
@@ -74,8 +83,12 @@ package struct HTTPSyncConnector: SyncConnector {
                 bytes = SyncCompression.compress(bytes)
                 request.headers.add(name: "Content-Encoding", value: SyncCompression.coding)
             }
-            request.body = .bytes(ByteBuffer(bytes: bytes))
-            let response = try await client.execute(request, timeout: timeout)
+            let count = bytes.count
+            request.body = .stream(
+                HTTPBody.chunks(of: HTTPSyncConnector.chunkBytes, bytes),
+                length: .known(Int64(count)))
+            let sending = TimeAmount(BodyPace.time(for: count))
+            let response = try await client.execute(request, timeout: timeout + sending)
             guard response.status == .ok else { throw try await failure(response) }
             guard HTTPSyncConnector.isProtobuf(response) else {
                 throw SyncFailure(
@@ -95,8 +108,9 @@ package struct HTTPSyncConnector: SyncConnector {
     }
 
     private func body(of response: HTTPClientResponse) async throws -> [UInt8] {
-        let buffer = try await response.body.collect(upTo: HTTPSyncConnector.answerBytesMax)
-        return try HTTPSyncConnector.unpacked([UInt8](buffer.readableBytesView), response)
+        let bytes = try await HTTPBody.collect(
+            response.body, bytesMax: HTTPSyncConnector.answerBytesMax, BodyPace(now: now))
+        return try HTTPSyncConnector.unpacked(bytes, response)
     }
 
     private static func isProtobuf(_ response: HTTPClientResponse) -> Bool {
@@ -127,11 +141,12 @@ package struct HTTPSyncConnector: SyncConnector {
             response.headers.first(name: "Retry-After"),
             now: date ?? Int64(Date().timeIntervalSince1970 * 1_000))
         var read: WireErrorResponse?
-        if let buffer = try? await response.body.collect(upTo: HTTPSyncConnector.errorBytesMax) {
+        let body = try? await HTTPBody.collect(
+            response.body, bytesMax: HTTPSyncConnector.errorBytesMax, BodyPace(now: now))
+        if let body {
             // If the response does not come from a Tapedeck server, only its status is used.
             do throws(ModelError) {
-                let bytes = try HTTPSyncConnector.unpacked(
-                    [UInt8](buffer.readableBytesView), response)
+                let bytes = try HTTPSyncConnector.unpacked(body, response)
                 read = try WireErrorResponse(decoding: bytes, as: .protobuf)
             } catch {
                 if error.code == .altered, HTTPSyncConnector.isProtobuf(response) {

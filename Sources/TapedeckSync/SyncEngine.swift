@@ -194,7 +194,7 @@ public final class SyncEngine: Sendable {
             return try await box.read { try $0.preview(response) }
         } catch let failure as SyncFailure {
             await connector.close()
-            throw SyncError(failure)
+            throw try await box.read { $0.named(failure) }
         } catch {
             await connector.close()
             throw error

@@ -1,3 +1,4 @@
+internal import TapedeckLog
 public import TapedeckModel
 
 /// The reason why a request to a server or remote failed.
@@ -26,6 +27,37 @@ package struct SyncFailure: Error, Hashable, Sendable {
     /// the placeholder because they do not know the name.
     package func hint(for remote: Remote) -> String? {
         hint?.replacing("storectl login NAME", with: "storectl login \(remote.name)")
+    }
+
+    /// Returns the failure with the name of the server or remote in its message.
+    ///
+    /// A user with several servers and remotes must see which one failed. Failures of this device
+    /// and messages that already contain the name or the address are unchanged.
+    func naming(_ name: String, at address: String? = nil) -> SyncFailure {
+        guard message != NetworkState.offline.failure?.message, !mentions(name),
+            !(address.map(mentions) ?? false)
+        else { return self }
+        var named = self
+        named.message = "\(name): \(message)"
+        return named
+    }
+
+    /// Returns the failure with the remote's name in its message and in the commands of its hint.
+    func naming(_ remote: Remote) -> SyncFailure {
+        var named = naming(remote.name, at: remote.url)
+        named.hint = hint(for: remote)
+        return named
+    }
+
+    /// Whether the message contains a name that is not part of a longer word.
+    private func mentions(_ name: String) -> Bool {
+        message.ranges(of: name).contains { range in
+            let isWord = { (character: Character?) in
+                character.map { $0.isLetter || $0.isNumber || "-_".contains($0) } ?? false
+            }
+            return !isWord(message[..<range.lowerBound].last)
+                && !isWord(message[range.upperBound...].first)
+        }
     }
 
     /// Whether a retry can succeed without user action.
@@ -57,6 +89,10 @@ public struct SyncError: CodedError {
         self.message = message
         self.hint = hint
         self.cause = cause
+    }
+
+    init(_ error: LogError) {
+        self.init(error.code, error.message, hint: error.hint, cause: error)
     }
 
     package init(_ failure: SyncFailure) {

@@ -20,7 +20,10 @@ public struct SyncReport: Sendable {
         public var until: UInt64?
     }
 
-    /// The number of events that the server did not have.
+    /// The number of events that the server did not have and received from this sync.
+    ///
+    /// If a response is lost or altered, the events are counted once the server confirms that it
+    /// has them.
     public var pushed: UInt64 = 0
     /// The number of events that this store did not have.
     public var pulled: UInt64 = 0

@@ -34,7 +34,7 @@ extension SyncSession {
     /// Returns the final report, with the pending events and the reason why each is pending.
     func finalReport(_ failure: SyncFailure?) throws(LogError) -> SyncReport {
         var report = report
-        report.failure = failure.map(SyncError.init)
+        report.failure = failure.map(named)
         report.until = state.refusedUntil
         for (origin, from, count) in try lacking() {
             let parked = state.parked[origin]
@@ -51,6 +51,9 @@ extension SyncSession {
         }
         return report
     }
+
+    /// Returns a failure as an error that names the server.
+    func named(_ failure: SyncFailure) -> SyncError { SyncError(failure.naming(upstream.name)) }
 
     /// Returns the number of events in `other` that `some` lacks, computed from the last sequence
     /// number of each origin.
@@ -70,7 +73,7 @@ extension SyncSession {
     /// Returns what a sync would transfer, based on the response to a handshake.
     func preview(_ response: SyncResponse) throws -> SyncReport {
         guard case .handshake(let answer) = response, LineageID(answer.lineage) != nil else {
-            throw SyncError(SyncFailure.malformed("a handshake"))
+            throw named(.malformed("a handshake"))
         }
         var known: [OriginID: UInt64] = [:]
         for state in answer.origins {

@@ -28,6 +28,9 @@ package struct SyncSession {
     private var random: any RandomNumberGenerator & Sendable
     /// The content of the last push, in order.
     private var pushed = PushedBatch()
+    /// The events of pushes whose responses were lost or altered; they are counted as pushed once
+    /// the server confirms that it has them.
+    private var unconfirmedPushes: Set<EventID> = []
     private var forked: [OriginID] = []
     /// The next page, which has been read but not recorded, and the response that contained it.
     var pageAhead: (WirePullResponse, PulledPage)?
@@ -75,7 +78,8 @@ package struct SyncSession {
     }
 
     package mutating func failed(_ failure: SyncFailure) throws(LogError) -> Step {
-        try handle(.failed(failure))
+        if state.phase == .pushing { unconfirmedPushes.formUnion(pushed.events) }
+        return try handle(.failed(failure))
     }
 
     package mutating func answered(_ response: SyncResponse) throws(LogError) -> Step {
@@ -237,6 +241,7 @@ extension SyncSession {
             upstream.formerLineages.removeAll { $0 == lineage }
         } else {
             if upstream.cursor?.lineage != lineage {
+                unconfirmedPushes = []
                 // The server is new or has a new lineage: read its log from the beginning, and send
                 // the events that it lacks.
                 upstream.adopt(lineage)
@@ -250,6 +255,9 @@ extension SyncSession {
                 unconfirmed = last
             }
         }
+        let confirmed = unconfirmedPushes.filter { $0.sequence <= known[$0.origin] ?? 0 }
+        report.pushed += UInt64(confirmed.count)
+        unconfirmedPushes.subtract(confirmed)
         // The former lineage and the last receipt stay in the row until the server has been asked
         // for a new lineage, because the response may be lost or this process may die.
         hasReturned = upstream.formerLineages.contains(lineage)
@@ -405,7 +413,12 @@ extension SyncSession {
             if let code, !isProbe { report.refused.append(.init(event: event, code: code)) }
         }
         // Seeds contain only receipts, which are not counted.
-        if !isProbe, !isSeed { report.pushed += min(answer.fresh, UInt64(pushed.events.count)) }
+        if !isProbe, !isSeed {
+            let placed = pushed.events.prefix(answer.positions.count)
+            let repeated = placed.count { unconfirmedPushes.remove($0) != nil }
+            let fresh = min(answer.fresh, UInt64(placed.count))
+            report.pushed += fresh + min(UInt64(repeated), UInt64(placed.count) - fresh)
+        }
         for (origin, sequence) in reached {
             upstream.acknowledged[origin] = max(upstream.acknowledged[origin] ?? 0, sequence)
         }

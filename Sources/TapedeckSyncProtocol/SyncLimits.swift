@@ -19,4 +19,9 @@ package enum SyncLimits {
     package static let pullEntriesMax = 65_536
     /// The minimum size of a compressed body, in bytes; shorter bodies are sent uncompressed.
     package static let compressedBytesMin = 512
+    /// The time that a body may take to arrive however short it is, in seconds.
+    package static let bodySecondsMax = 30
+    /// The minimum number of bytes of a body per second after `bodySecondsMax`; half the rate of a
+    /// slow mobile link.
+    package static let bodyBytesPerSecondMin = 4 << 10
 }

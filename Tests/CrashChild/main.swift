@@ -7,6 +7,7 @@
 //                                               every third event
 //     tapedeck-crash-child DIR 0 doing COMMAND  runs the command and prints its result: `create`,
 //                                               `append`, `look`, `erase`, `shrink`, `restore FILE`
+//     tapedeck-crash-child FILE 0 drafting      begins to replace a file and waits to be killed
 //     tapedeck-crash-child DIR 0 stepping       runs the commands that it reads, one per line, and
 //                                               stops at each system call
 //
@@ -115,6 +116,12 @@ func run() throws {
     let options = EventLog.Options(mapSizeBytes: 1 << 20, unindexedEventsMax: 64)
     if arguments.count > 4, arguments[3] == "doing" {
         return say(step(arguments[4], arguments[1], options))
+    }
+    if arguments.count > 3, arguments[3] == "drafting" {
+        let file = try ReplacedFile(replacing: arguments[1])
+        try file.write(Array("half".utf8))
+        say("ack 0")
+        while true { withExtendedLifetime(file) { _ = pause() } }
     }
     if arguments.count > 3, arguments[3] == "stepping" {
         while let line = readLine() {

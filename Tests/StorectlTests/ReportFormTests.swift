@@ -124,6 +124,9 @@ import Testing
                 == "\u{1B}[1mZoë\u{1B}[0m  \u{1B}[1mZoë\u{1B}[0m sees a \u{1B}[1m…\u{1B}[0m")
         #expect(text(width: 80, isColoured: false) == "Zoë  Zoë sees a car")
         #expect(table.text(isTerminal: false, width: 80) == "Zoë\tZoë sees a car\n")
+        // An escaped character is longer.
+        table.add(["Zoë", "a\u{200B}car!"], bold: [1: [2..<5]])
+        #expect(text(width: 80) == "Zoë  a\\u{200B}\u{1B}[1mcar\u{1B}[0m!")
     }
 
     @Test func wideCharactersTakeTwoColumns() {

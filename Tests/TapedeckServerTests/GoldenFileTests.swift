@@ -88,7 +88,9 @@ import Testing
         let files = FileManager.default
         let target = GoldenFileTests.path("server-v1.mdb")
         try? files.removeItem(atPath: target)
-        try storage.environment.copy(to: target)
+        let file = open(target, O_WRONLY | O_CREAT, 0o644)
+        try storage.environment.copy(to: file, target)
+        close(file)
         try Data(try await text(storage, made.token).utf8)
             .write(to: URL(fileURLWithPath: GoldenFileTests.path("server-v1.txt")))
         storage.close()

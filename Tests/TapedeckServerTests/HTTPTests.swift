@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TapedeckModel
 import TapedeckServer
 import TapedeckSyncProtocol
@@ -259,6 +260,35 @@ import Testing
             let small = try await it.send(
                 "POST", "/v1/pull", body: [UInt8](repeating: 0, count: 100_000))
             #expect(small.status == 413)
+            #expect(try await it.send("GET", "/health").status == 200)
+        }
+    }
+
+    /// A client that sends a byte a second would hold a connection and memory without end.
+    @Test func bodiesThatArriveTooSlowlyAreRefused() async throws {
+        let start = ContinuousClock.now
+        let seconds = Mutex(0)
+        // A minute passes between any two readings of the clock.
+        let clock: BodyPace.Clock = {
+            start
+                + .seconds(
+                    seconds.withLock {
+                        $0 += 60; return $0
+                    })
+        }
+        try await RunningServer.with(bodyClock: clock) { it in
+            let answer = try await onThread {
+                let connection = try it.connect()
+                try connection.writeHead(
+                    "POST", "/v1/push",
+                    ["Authorization": "Bearer \(it.token)", "Content-Length": "60000"])
+                try connection.write([0])
+                return try connection.readAnswer()
+            }
+            #expect(answer.status == 503)
+            #expect(answer.headers["connection"] == "close")
+            let error = try answer.error().error
+            #expect(error.code == "unavailable" && error.message.contains("too slowly"))
             #expect(try await it.send("GET", "/health").status == 200)
         }
     }

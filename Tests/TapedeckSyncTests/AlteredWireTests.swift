@@ -124,6 +124,64 @@ import Testing
         #expect(log.head == LogPosition(rawValue: 5))
     }
 
+    /// A user with several servers must see which one failed.
+    @Test func failuresNameTheServer() throws {
+        let log = try rig.store("source")
+        try log.note("one")
+        let name = "https://sync.example"
+        let altered = try rig.sync(
+            log, name: name,
+            changing: { response in
+                guard case .handshake(var answer) = response else { return response }
+                answer.lineage = Data([1])
+                return .handshake(answer)
+            })
+        #expect(
+            altered.report.failure?.message
+                == "\(name): the server's response to a handshake is invalid")
+        for message in ["the token is unknown or revoked", "a page was changed in transit"] {
+            let refused = try rig.sync(
+                log, name: name, fate: { _, _ in .fails(SyncFailure(.unauthorized, message)) })
+            #expect(refused.report.failure?.message == "\(name): \(message)")
+        }
+        for message in ["\(name) does not respond", "a response from \(name) was changed"] {
+            let refused = try rig.sync(
+                log, name: name, fate: { _, _ in .fails(SyncFailure(.unauthorized, message)) })
+            #expect(refused.report.failure?.message == message)
+        }
+        let preview = #expect(throws: SyncError.self) {
+            try SyncSession(log, upstream: name).preview(.handshake(WireHandshakeResponse()))
+        }
+        #expect(preview?.message.hasPrefix(name) == true)
+        // The server is not the cause of this failure.
+        try NetworkState.offline.set(in: log)
+        #expect(
+            try rig.sync(log, name: name).report.failure?.message
+                == "this device is set to offline")
+    }
+
+    /// A short name may be part of a longer word.
+    @Test(arguments: [
+        ("the remote failed with 503", "tv: the remote failed with 503"),
+        ("TVmaze and tvmaze refused", "tv: TVmaze and tvmaze refused"),
+        ("this device is logged out of tv", "this device is logged out of tv"),
+        ("https://a.example cannot be reached", "https://a.example cannot be reached"),
+        ("this device is set to offline", "this device is set to offline"),
+    ]) func remotesAreNamedOnce(_ message: String, _ named: String) {
+        let failure = SyncFailure(.unavailable, message).naming("tv", at: "https://a.example")
+        #expect(failure.message == named)
+    }
+
+    /// Connectors do not know the remote's name, whatever the code of their failure.
+    @Test(arguments: [ErrorCode.unauthorized, .usage, .remoteError, .conditionFailed])
+    func hintsContainTheRemotesName(_ code: ErrorCode) {
+        let failure = SyncFailure(
+            code, "refused", hint: "use storectl login NAME --user A or storectl login NAME"
+        ).naming(Remote(name: "home", system: "shelby", url: "https://a.example", parts: []))
+        #expect(failure.hint == "use storectl login home --user A or storectl login home")
+        #expect(failure.message == "home: refused")
+    }
+
     /// Sums in a preview stop at the maximum instead of overflowing.
     @Test func previewSumsDoNotOverflow() throws {
         let log = try rig.store("store")

@@ -62,6 +62,34 @@ struct AnchorBugTests {
         #expect(done.waits.allSatisfy { $0.reason == .offline && $0.until > 0 })
     }
 
+    /// A push that arrives is counted, although its response is lost or altered.
+    @Test(arguments: [ErrorCode.altered, .offline], [1, 2])
+    func pushesWithoutAValidResponseAreCounted(_ code: ErrorCode, times: Int) throws {
+        let rig = SyncRig()
+        let (a, b) = (try rig.store("a"), try rig.store("b"))
+        for number in 0..<3 { try b.note("b\(number)") }
+        try rig.sync(b)
+        for number in 0..<5 { try a.note("a\(number)") }
+        var pushes = 0
+        let done = try rig.sync(a) { _, request in
+            guard case .push = request else { return .arrives }
+            pushes += 1
+            guard pushes <= times else { return .arrives }
+            _ = rig.answer(request)
+            return .fails(SyncFailure(code, "no valid response"))
+        }
+        #expect(done.report.failure == nil && done.report.waitingCount == 0)
+        #expect(done.report.pushed == 5 && done.report.pulled == 3)
+        #expect(try rig.sync(a).report.pushed == 0)
+        // A push that never arrives is counted only when it is repeated.
+        try a.note("last")
+        let lost = try rig.sync(a) { number, request in
+            if case .push = request, number < 4 { return .isLost }
+            return .arrives
+        }
+        #expect(lost.report.pushed == 1)
+    }
+
     /// sqlite-data#432, #492: records vanish after transient errors while sync reports success.
     @Test func transientErrorsAreNotReportedAsSuccess() throws {
         let rig = SyncRig()

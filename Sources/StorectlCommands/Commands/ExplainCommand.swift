@@ -99,7 +99,8 @@ struct ExplainCommand: ParsableCommand {
         guard told.state != nil || !told.events.isEmpty else {
             throw CommandError(
                 .notFound, "no event affects \(tag) in \(name)",
-                hint: "storectl log --tag \(tag) prints the events with this tag")
+                hint: "storectl log --tag \(ShellWord.quoted(tag.description)) prints the events"
+                    + " with this tag")
         }
         let report = KeyReport(told)
         try options.print(report.json) { report.write(&$0) }

@@ -34,7 +34,7 @@ struct InitCommand: ParsableCommand {
             text.line("created a store in \(directory)")
             if demo {
                 text.line("recorded \(Figures.count(recorded, "sample event"))")
-                text.remark("try: storectl query videos --store \(directory)")
+                text.remark("try: storectl query videos --store \(ShellWord.quoted(directory))")
             }
         }
     }

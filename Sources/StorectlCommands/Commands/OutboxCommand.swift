@@ -297,7 +297,7 @@ private struct OutboxPage {
             }
         }
         text.table(table)
-        if let next { text.remark("there is more: --cursor '\(next)'") }
+        if let next { text.remark("there is more: --cursor \(ShellWord.quoted(next))") }
     }
 }
 

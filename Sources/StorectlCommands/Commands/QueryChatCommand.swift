@@ -59,7 +59,9 @@ struct QueryChatCommand: ParsableCommand {
                 ])
             }
             text.table(table)
-            if let next = found.next { text.remark("there are older messages: --cursor \(next)") }
+            if let next = found.next {
+                text.remark("there are older messages: --cursor \(ShellWord.quoted(next))")
+            }
         }
     }
 }

@@ -59,7 +59,7 @@ struct QueryListCommand: ParsableCommand {
             }
             text.table(table)
             if let previous = found.previous {
-                text.remark("there are earlier entries: --cursor \(previous)")
+                text.remark("there are earlier entries: --cursor \(ShellWord.quoted(previous))")
             }
             page.remark(next: found.next, &text)
         }

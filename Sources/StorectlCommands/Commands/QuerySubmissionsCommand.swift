@@ -47,7 +47,9 @@ struct QuerySubmissionsCommand: ParsableCommand {
                 ])
             }
             text.table(table)
-            if let next = found.next { text.remark("there is more: --cursor \(next)") }
+            if let next = found.next {
+                text.remark("there is more: --cursor \(ShellWord.quoted(next))")
+            }
         }
     }
 }

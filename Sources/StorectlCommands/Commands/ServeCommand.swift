@@ -56,7 +56,9 @@ struct ServeCommand: AsyncParsableCommand {
                 directory: try ServerPlace.directory(data), port: port,
                 eventBytesMax: eventBytesMax, logger: logger
             ) { address in
-                let command = "storectl sync \(address.url) --token-file \(address.tokenFile)"
+                let command =
+                    "storectl sync \(ShellWord.quoted(address.url)) --token-file"
+                    + " \(ShellWord.quoted(address.tokenFile))"
                 let document: JSON = [
                     "url": .text(address.url), "tokenFile": .text(address.tokenFile),
                     "command": .text(command),

@@ -10,12 +10,12 @@ extension SyncCommand {
             throw CommandError(
                 .usage,
                 "\"\(target.prefix(80))\" is neither a remote's name nor a server's URL",
-                hint: "for a server, run storectl sync http://\(target.prefix(80))")
+                hint: "for a server, run storectl sync \(ShellWord.quoted("http://\(target)"))")
         }
         guard tokenFile == nil else {
             throw CommandError(
                 .usage, "--token-file is for servers, but \(target.prefix(80)) is a remote",
-                hint: "to log in to a remote, run storectl login \(target.prefix(80))")
+                hint: "to log in to a remote, run storectl login \(ShellWord.quoted(target))")
         }
         let store = try options.openStore()
         defer { store.close() }

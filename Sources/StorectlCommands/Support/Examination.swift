@@ -228,13 +228,13 @@ struct Examination {
             findings.append(
                 .warning(
                     "permissions", "users other than the owner may enter \(directory)",
-                    "chmod 700 \(directory)"))
+                    "chmod 700 \(ShellWord.quoted(directory))"))
         }
         for file in files.files where file.mode & 0o077 != 0 && file.name.hasSuffix(".mdb") {
             findings.append(
                 .warning(
                     "permissions", "users other than the owner may read \(file.name)",
-                    "chmod 600 \(directory)/\(file.name)"))
+                    "chmod 600 \(ShellWord.quoted("\(directory)/\(file.name)"))"))
         }
         // A readable login is a problem, not just a warning, because a program that can read it can
         // act as the user on the remote.
@@ -244,7 +244,8 @@ struct Examination {
             findings.append(
                 .problem(
                     "permissions", "users other than the owner may read logins/\(file.name)",
-                    "chmod 600 \(directory)/logins/\(file.name), and log in again"))
+                    "log in again after chmod 600"
+                        + " \(ShellWord.quoted("\(directory)/logins/\(file.name)"))"))
         }
         for file in files.files where file.owner != UInt32(facts.st_uid) {
             findings.append(

@@ -78,7 +78,7 @@ indirect enum JSON: Sendable {
         for scalar in text.unicodeScalars {
             // Control characters below 0x7F are not escaped, because valid JSON has them only
             // between values.
-            if scalar.value >= 0x7F, VisibleText.isHidden(scalar) {
+            if scalar.value >= 0x7F, VisibleText.controlsTerminal(scalar) {
                 escape(scalar, into: &out)
             } else {
                 out.unicodeScalars.append(scalar)
@@ -106,7 +106,7 @@ indirect enum JSON: Sendable {
             case "\n": out += "\\n"
             case "\r": out += "\\r"
             case "\t": out += "\\t"
-            case _ where VisibleText.isHidden(scalar): escape(scalar, into: &out)
+            case _ where VisibleText.controlsTerminal(scalar): escape(scalar, into: &out)
             default: out.unicodeScalars.append(scalar)
             }
         }

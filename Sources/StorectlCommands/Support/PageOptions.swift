@@ -13,6 +13,6 @@ struct PageOptions: ParsableArguments {
 
     /// Adds a remark to a text report if there are more entries.
     func remark(next: String?, _ report: inout TextReport) {
-        if let next { report.remark("there is more: --cursor \(next)") }
+        if let next { report.remark("there is more: --cursor \(ShellWord.quoted(next))") }
     }
 }

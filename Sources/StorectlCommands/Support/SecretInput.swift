@@ -58,7 +58,7 @@ enum SecretInput {
         guard fstat(file, &status) == 0, status.st_mode & 0o077 != 0 else { return }
         throw CommandError(
             .accessDenied, "other users have access to \(what) \(path)",
-            hint: "make it private: chmod 600 \(path)")
+            hint: "make it private: chmod 600 \(ShellWord.quoted(path))")
     }
 
     /// Returns the only line of a password file, including any spaces in it.

@@ -71,8 +71,22 @@ struct TextTable {
     /// - Parameter bold: The parts of cells that a terminal shows in bold, as ranges in Unicode
     ///   scalars, by column.
     mutating func add(_ cells: [String?], bold: [Int: [Range<Int>]] = [:]) {
-        if !bold.isEmpty { boldParts[rows.count] = bold }
-        rows.append(cells.map { VisibleText.line($0 ?? "-") })
+        let visible = cells.map { VisibleText.line($0 ?? "-") }
+        for (index, parts) in bold {
+            boldParts[rows.count, default: [:]][index] =
+                visible[index] == cells[index]
+                ? parts : parts.map { TextTable.shifted($0, in: cells[index] ?? "") }
+        }
+        rows.append(visible)
+    }
+
+    /// Returns where a part of a cell is after hidden characters have been escaped.
+    private static func shifted(_ part: Range<Int>, in cell: String) -> Range<Int> {
+        let ends = [part.lowerBound, part.upperBound].map { end in
+            let start = String(String.UnicodeScalarView(cell.unicodeScalars.prefix(end)))
+            return VisibleText.line(start).unicodeScalars.count
+        }
+        return ends[0]..<ends[1]
     }
 
     /// Returns the table's lines, each ended by a line feed.

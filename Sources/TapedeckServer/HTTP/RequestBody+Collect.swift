@@ -59,13 +59,15 @@ struct BodyHeaders {
 
 extension Request {
     /// Reads and decompresses the body; `bytesMax` limits its size before and after decompression.
+    ///
+    /// Throws `HTTPFailure` if the body is too large or arrives more slowly than `pace` allows.
     func collect(
-        _ headers: BodyHeaders, bytesMax: Int, _ held: HeldBytes, received: inout Int
+        _ headers: BodyHeaders, bytesMax: Int, _ pace: BodyPace, _ held: HeldBytes,
+        received: inout Int
     ) async throws -> [UInt8] {
         if let claimed = self.headers[.contentLength].flatMap({ Int($0) }), claimed > bytesMax {
             throw Request.tooLarge(bytesMax)
         }
-        let deadline = ContinuousClock.now + .seconds(ServerLimits.bodySecondsMax)
         var bytes: [UInt8] = []
         var parts = body.makeAsyncIterator()
         while let part = try await Request.next(&parts) {
@@ -75,12 +77,11 @@ extension Request {
             received += part.readableBytes
             try held.add(part.readableBytes)
             bytes.append(contentsOf: part.readableBytesView)
-            guard ContinuousClock.now < deadline else {
+            guard !pace.isTooSlow(afterBytes: bytes.count) else {
                 var failure = HTTPFailure(
                     ServerError(
-                        .unavailable,
-                        "the body took more than \(ServerLimits.bodySecondsMax) s to arrive",
-                        hint: "send smaller requests"))
+                        .unavailable, "the body of the request arrived too slowly",
+                        hint: "check the network connection, and send smaller requests"))
                 failure.closesConnection = true
                 throw failure
             }

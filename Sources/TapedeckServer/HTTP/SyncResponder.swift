@@ -20,6 +20,8 @@ struct SyncResponder: HTTPResponder {
     let logger: Logger
     /// Whether `/metrics` also requires a token.
     let protectsMetrics: Bool
+    /// The clock that measures how fast bodies arrive.
+    let now: BodyPace.Clock
 
     /// The facts about a request that go into logs and metrics.
     private struct Record {
@@ -122,7 +124,8 @@ struct SyncResponder: HTTPResponder {
         let headers = try BodyHeaders(request.headers)
         let held = HeldBytes(gate)
         let bytes = try await request.collect(
-            headers, bytesMax: route.bodyBytesMax, held, received: &record.received)
+            headers, bytesMax: route.bodyBytesMax, BodyPace(now: now), held,
+            received: &record.received)
         switch route {
         case .handshake:
             let message = try WireHandshakeRequest(decoding: bytes, as: headers.format)

@@ -1,4 +1,5 @@
 public import Logging
+package import TapedeckSyncProtocol
 
 extension SyncServer {
     /// The configuration of a server.
@@ -25,6 +26,8 @@ extension SyncServer {
 
         /// The interval of keep-alive messages on a live connection.
         package var keepAlive = Duration.seconds(ServerLimits.keepAliveSeconds)
+        /// The clock that measures how fast bodies arrive.
+        package var bodyClock: BodyPace.Clock = { .now }
 
         /// The default port.
         public static let defaultPort = 8_737

@@ -133,7 +133,8 @@ public final class SyncServer: Service {
         let responder = SyncResponder(
             storage: storage, live: live, metrics: ServerMetrics(), gate: gate,
             logger: configuration.logger,
-            protectsMetrics: !SyncServer.isLoopback(configuration.host))
+            protectsMetrics: !SyncServer.isLoopback(configuration.host),
+            now: configuration.bodyClock)
         return Application(
             responder: responder,
             server: .http1(

@@ -49,30 +49,13 @@ package struct ServerDirectory: Sendable {
 
     /// Writes the token file atomically.
     func writeToken(_ token: String) throws(ServerError) {
-        let part = tokenFile + "." + UInt64.random(in: .min ... .max).paddedHex + ".part"
-        let file = open(part, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else { throw ServerError(system: errno, tokenFile) }
-        var isPlaced = false
-        defer {
-            _ = close(file)
-            if !isPlaced { unlink(part) }
+        do throws(DraftFile.Failure) {
+            let draft = try DraftFile(of: tokenFile)
+            try draft.write(Array((token + "\n").utf8))
+            try draft.place()
+        } catch {
+            throw ServerError(system: error.number, tokenFile)
         }
-        let bytes = Array((token + "\n").utf8)
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes {
-                write(file, $0.baseAddress.map { $0 + written }, bytes.count - written)
-            }
-            if count < 0 {
-                if errno == EINTR { continue }
-                throw ServerError(system: errno, tokenFile)
-            }
-            written += count
-        }
-        guard fsync(file) == 0, rename(part, tokenFile) == 0 else {
-            throw ServerError(system: errno, tokenFile)
-        }
-        isPlaced = true
         try synchronize()
     }
 }

@@ -1,5 +1,6 @@
 internal import Crypto
 internal import Foundation
+internal import TapedeckLog
 internal import TapedeckModel
 
 /// The large files of a store, such as videos and pictures that events refer to, each named by the
@@ -17,8 +18,8 @@ internal import TapedeckModel
 public struct BlobStore: Sendable {
     /// The name of the directory inside the store's directory.
     public static let directoryName = "blobs"
-    /// The file name prefix of drafts.
-    static let draftPrefix = "new-"
+    /// The name after which drafts are named, because the name of a blob is known only at its end.
+    static let draftName = "new"
     /// The number of bytes to copy at a time.
     private static let chunkBytes = 1 << 20
 
@@ -42,15 +43,15 @@ public struct BlobStore: Sendable {
         let source = open(file, O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw BlobStore.failure("\(file) cannot be read") }
         defer { _ = close(source) }
-        return try keep { target, draft throws(SyncError) in try copy(source, file, target, draft) }
+        return try keep { draft throws(SyncError) in try copy(source, file, draft) }
     }
 
     /// Stores bytes, and returns the name of the blob once it is synced to disk.
     ///
     /// Throws the same errors as `add(contentsOf:)`.
     public func add(_ bytes: [UInt8]) throws(SyncError) -> String {
-        try keep { target, draft throws(SyncError) in
-            try write(bytes[...], to: target, draft)
+        try keep { draft throws(SyncError) in
+            try BlobStore.write(bytes, draft)
             return BlobStore.name(of: SHA256.hash(data: bytes))
         }
     }
@@ -86,30 +87,30 @@ public struct BlobStore: Sendable {
             && blob.utf8.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
     }
 
-    private func place(of blob: String) -> String { "\(directory)/\(blob.prefix(2))/\(blob)" }
+    private func folder(of blob: String) -> String { "\(directory)/\(blob.prefix(2))" }
+    private func place(of blob: String) -> String { "\(folder(of: blob))/\(blob)" }
 
     /// Stores the draft that `fill` writes, under the name that `fill` returns.
     private func keep(
-        _ fill: (_ target: Int32, _ draft: String) throws(SyncError) -> String
+        _ fill: (ReplacedFile) throws(SyncError) -> String
     ) throws(SyncError) -> String {
         try makeDirectory(directory)
-        let draft = "\(directory)/\(BlobStore.draftPrefix)\(UUID().uuidString)"
-        let target = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard target >= 0 else { throw BlobStore.failure("\(draft) cannot be written") }
-        defer { _ = close(target) }
-        do throws(SyncError) {
-            let blob = try fill(target, draft)
-            guard fsync(target) == 0 else { throw BlobStore.failure("\(draft) cannot be written") }
-            try move(draft, to: blob)
-            return blob
-        } catch {
-            unlink(draft)
-            throw error
+        let draft = try BlobStore.wrapping { () throws(LogError) in
+            try ReplacedFile(replacing: "\(directory)/\(BlobStore.draftName)")
         }
+        let blob = try fill(draft)
+        try makeDirectory(folder(of: blob))
+        // A blob with the same bytes may exist already; replacing it changes nothing.
+        try BlobStore.wrapping { () throws(LogError) in
+            try draft.place(at: place(of: blob))
+            // The folder of the blob may be new.
+            try DurableFile.synchronize(directory)
+        }
+        return blob
     }
 
     private func copy(
-        _ source: Int32, _ file: String, _ target: Int32, _ draft: String
+        _ source: Int32, _ file: String, _ draft: ReplacedFile
     ) throws(SyncError) -> String {
         var hash = SHA256()
         var chunk = [UInt8](repeating: 0, count: BlobStore.chunkBytes)
@@ -119,39 +120,19 @@ public struct BlobStore: Sendable {
             guard count >= 0 else { throw BlobStore.failure("\(file) cannot be read") }
             guard count > 0 else { break }
             chunk.withUnsafeBytes { hash.update(bufferPointer: .init(rebasing: $0[..<count])) }
-            try write(chunk[..<count], to: target, draft)
+            try BlobStore.write(chunk[..<count], draft)
         }
         return BlobStore.name(of: hash.finalize())
     }
 
-    private func write(
-        _ bytes: ArraySlice<UInt8>, to target: Int32, _ draft: String
+    private static func write(
+        _ bytes: some ContiguousBytes, _ draft: ReplacedFile
     ) throws(SyncError) {
-        var rest = bytes
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Foundation.write(target, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw BlobStore.failure("\(draft) cannot be written") }
-            rest = rest.dropFirst(count)
-        }
+        try wrapping { () throws(LogError) in try draft.write(bytes) }
     }
 
-    private func move(_ draft: String, to blob: String) throws(SyncError) {
-        let place = place(of: blob)
-        let folder = "\(directory)/\(blob.prefix(2))"
-        try makeDirectory(folder)
-        // A blob with the same bytes may exist already; replacing it changes nothing.
-        guard rename(draft, place) == 0 else {
-            throw BlobStore.failure("\(place) cannot be created")
-        }
-        // The name is durable only after its directory has been synced.
-        for path in [folder, directory] {
-            let handle = open(path, O_RDONLY | O_CLOEXEC)
-            guard handle >= 0 else { throw BlobStore.failure("\(path) cannot be opened") }
-            let isSynced = fsync(handle) == 0
-            _ = close(handle)
-            guard isSynced else { throw BlobStore.failure("\(path) cannot be synced to disk") }
-        }
+    static func wrapping<R>(_ body: () throws(LogError) -> R) throws(SyncError) -> R {
+        do throws(LogError) { return try body() } catch { throw SyncError(error) }
     }
 
     func makeDirectory(_ path: String) throws(SyncError) {

@@ -168,13 +168,8 @@ public final class ImageCache: Sendable {
 
     /// Removes files left by processes that ended between storing a picture and its URL.
     private func sweep(known: [String: Int]) {
-        let files = FileManager.default
         let lost = blobs.names().filter { known[$0] == nil }.compactMap { blobs.path(of: $0) }
-        let drafts = [directory, "\(directory)/\(BlobStore.directoryName)"].flatMap { folder in
-            ((try? files.contentsOfDirectory(atPath: folder)) ?? [])
-                .filter { $0.hasPrefix(BlobStore.draftPrefix) }.map { "\(folder)/\($0)" }
-        }
-        for path in lost + drafts {
+        for path in lost {
             guard let at = ImageCache.facts(path)?.at, at < now() - ImageCache.graceMilliseconds
             else { continue }
             unlink(path)
@@ -230,19 +225,13 @@ public final class ImageCache: Sendable {
 
     private func write(_ text: String, to name: String) throws(SyncError) {
         let folder = String(name[..<(name.lastIndex(of: "/") ?? name.endIndex)])
-        let draft = "\(directory)/\(BlobStore.draftPrefix)\(UUID().uuidString)"
         try blobs.makeDirectory("\(directory)/names")
         try blobs.makeDirectory(folder)
-        do {
-            try Data(text.utf8).write(to: URL(fileURLWithPath: draft))
-        } catch {
-            unlink(draft)
-            throw BlobStore.failure("\(name) cannot be written")
-        }
-        touch(draft)
-        guard rename(draft, name) == 0 else {
-            defer { unlink(draft) }
-            throw BlobStore.failure("\(name) cannot be created")
+        try BlobStore.wrapping { () throws(LogError) in
+            let draft = try ReplacedFile(replacing: "\(directory)/\(BlobStore.draftName)")
+            try draft.write(Array(text.utf8))
+            touch(draft.path)
+            try draft.place(at: name)
         }
     }
 

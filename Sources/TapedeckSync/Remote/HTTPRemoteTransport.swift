@@ -3,6 +3,7 @@ internal import Foundation
 internal import NIOCore
 internal import Synchronization
 internal import TapedeckModel
+package import TapedeckSyncProtocol
 
 /// A connection to a remote.
 package protocol RemoteTransport: Sendable {
@@ -18,23 +19,35 @@ package protocol RemoteTransport: Sendable {
 /// A connection to a remote over HTTP.
 package struct HTTPRemoteTransport: RemoteTransport {
     private static let connectTimeout = TimeAmount.seconds(5)
-    /// The maximum duration of a request; less than `Custody.margin`.
-    private static let requestTimeout = TimeAmount.seconds(60)
+    /// The time to wait for the headers of a response.
+    ///
+    /// The whole response to a request that can change something must arrive in this time.
+    private static let requestTimeout = Duration.seconds(60)
+    /// The time without data after which a connection is considered dead.
+    ///
+    /// `requestTimeout` is checked when data arrives, so a request that can change something ends
+    /// after at most the sum of both times, which is less than `Custody.margin`.
+    private static let silenceMax = Duration.seconds(50)
     private static let answerBytesMax = 64 << 20
     private static let chunkBytes = 256 << 10
 
     /// The address of the remote, without a trailing slash.
     package let base: String
     private let client: HTTPClient
+    private let now: BodyPace.Clock
 
-    /// - Parameter base: The address of the remote.
+    /// - Parameters:
+    ///   - base: The address of the remote.
+    ///   - now: The clock that measures how fast responses arrive.
     ///
     /// Throws `SyncError` with `.usage` if the address is invalid.
-    package init(base: String) throws(SyncError) {
+    package init(base: String, now: @escaping BodyPace.Clock = { .now }) throws(SyncError) {
+        self.now = now
         self.base = try HTTPAddress(base).base
         var configuration = HTTPClient.Configuration()
         configuration.timeout = .init(
-            connect: HTTPRemoteTransport.connectTimeout, read: HTTPRemoteTransport.requestTimeout)
+            connect: HTTPRemoteTransport.connectTimeout,
+            read: TimeAmount(HTTPRemoteTransport.silenceMax))
         configuration.redirectConfiguration = .disallow
         // The client must never repeat a request that may have arrived; the session decides whether
         // to retry.
@@ -47,14 +60,17 @@ package struct HTTPRemoteTransport: RemoteTransport {
 
     package func send(_ request: RemoteRequest) async throws(SyncFailure) -> RemoteResponse {
         let prepared = try prepare(request)
+        let timeout = HTTPRemoteTransport.requestTimeout
+        let whole = BodyPace(limit: timeout, bytesPerSecondMin: nil, now: now)
         do {
-            let response = try await client.execute(
-                prepared, timeout: HTTPRemoteTransport.requestTimeout)
-            let body = try await response.body.collect(upTo: HTTPRemoteTransport.answerBytesMax)
+            let response = try await client.execute(prepared, timeout: TimeAmount(timeout))
+            let body = try await HTTPBody.collect(
+                response.body, bytesMax: HTTPRemoteTransport.answerBytesMax,
+                request.method == "GET" ? BodyPace(now: now) : whole)
             return RemoteResponse(
                 status: Int(response.status.code),
                 headers: response.headers.map { RemoteRequest.Field($0.name, $0.value) },
-                body: [UInt8](body.readableBytesView))
+                body: body)
         } catch {
             throw error as? SyncFailure ?? HTTPFailure(error, at: base).failure
         }

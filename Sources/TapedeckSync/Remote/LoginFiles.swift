@@ -127,32 +127,19 @@ package struct LoginFiles: Sendable {
         }
     }
 
-    /// Removes a login, if it exists.
-    package func remove(_ remote: String) { unlink(path(remote)) }
+    /// Removes a login, if it exists, and unfinished files of killed processes.
+    package func remove(_ remote: String) {
+        unlink(path(remote))
+        ReplacedFile.removeAbandoned(replacing: path(remote))
+    }
 
     private func replace(_ path: String, with bytes: Data) throws(SyncError) {
-        // A unique name, because two processes may log in at the same time.
-        let draft = path + ".\(UInt64.random(in: .min ... .max).paddedHex).new"
-        let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else {
-            throw SyncError(
-                .accessDenied, "\(draft) cannot be written: \(String(cString: strerror(errno)))",
-                hint: SystemReason.accessHint)
-        }
-        let count = bytes.withUnsafeBytes { Foundation.write(file, $0.baseAddress, $0.count) }
-        let isWritten = count == bytes.count && fsync(file) == 0
-        let isClosed = close(file) == 0
-        guard isWritten, isClosed, rename(draft, path) == 0 else {
-            let number = errno
-            unlink(draft)
-            throw SyncError(
-                number == ENOSPC ? .diskFull : .inputOutput,
-                "\(path) cannot be written: \(String(cString: strerror(number)))")
-        }
         do throws(LogError) {
-            try DurableFile.synchronize(directory)
+            let file = try ReplacedFile(replacing: path)
+            try file.write(bytes)
+            try file.place()
         } catch {
-            throw SyncError(error.code, error.message, hint: error.hint, cause: error)
+            throw SyncError(error)
         }
     }
 }

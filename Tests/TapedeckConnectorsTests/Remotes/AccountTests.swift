@@ -81,6 +81,69 @@ import Testing
         #expect(try device.outbox().count == 1)
     }
 
+    /// Records a sign-in, as `storectl login` does in another process.
+    private func signIn(_ account: String, on device: RemoteDevice) throws {
+        let events = try device.query { try SignIn(account, at: "shelby").decide($0) }
+        try device.store.log.appendBlocking(events.map { try ProposedEvent($0) })
+    }
+
+    private func account(of device: RemoteDevice) throws -> String {
+        let login = try LoginFiles(store: device.place.directory).read(device.remote)
+        return try #require(login?.account?.user)
+    }
+
+    /// The user follows the hint: drops a change or keeps it, and logs in again as one account.
+    @Test(arguments: [true, false], [true, false])
+    func storesOfDifferentAccountsFindTheWayOut(dropsOther: Bool, isAdaFirst: Bool) throws {
+        let rig = ShelbyV1Rig()
+        let secrets = RemoteSecrets(
+            user: SimulatorAccount.user, password: SimulatorAccount.password)
+        let ada = try rig.device()
+        let ben = try RemoteDevice(
+            rig.world, "shelby",
+            RemoteSecrets(user: "user1@example.org", password: "password 1"), seed: 2,
+            root: "/v1")
+        let devices = isAdaFirst ? [ada, ben] : [ben, ada]
+        for device in devices {
+            try device.sync()
+            try signIn(account(of: device), on: device)
+            rig.world.clock.advance(by: .seconds(1))
+        }
+        let (own, other) = (try account(of: ada), try account(of: ben))
+        try #require(own != other)
+        let videos = try rig.untouched()
+        try ada.append(ShelbyV1Rig.comment(videos[0], "from ada"))
+        let change = try ben.append(ShelbyV1Rig.comment(videos[1], "from ben"))
+        let server = SequencingServer()
+        try server.sync(ada, ben)
+        for device in devices {
+            let failure = try #require(try device.sync()?.failure)
+            #expect(failure.code == .conditionFailed)
+            #expect(failure.message.contains(own) && failure.message.contains(other))
+            #expect(failure.hint?.contains("storectl login home as ada") == true)
+        }
+        func comments() -> [SimulatorEffect] {
+            rig.world.simulator.effects.filter { $0.kind == .comment }
+        }
+        #expect(comments().isEmpty)
+
+        if dropsOther { _ = try remotes(ben).drop(change) }
+        for device in devices {
+            try signIn(own, on: device)
+            try device.logIn(secrets)
+        }
+        // The devices share the delivery; each round lasts longer than a lease.
+        for _ in 0..<3 {
+            try server.sync(ada, ben)
+            for device in devices { try #expect(device.sync()?.failure == nil) }
+            rig.world.clock.advance(by: .seconds(500))
+        }
+        let texts = comments().map(\.text).sorted()
+        #expect(texts == (dropsOther ? ["from ada"] : ["from ada", "from ben"]))
+        #expect(comments().allSatisfy { $0.account == own })
+        for device in devices { #expect(try device.outbox().isEmpty) }
+    }
+
     @Test func logoutStopsALiveSession() async throws {
         let rig = ShelbyV1Rig()
         let device = try rig.device()

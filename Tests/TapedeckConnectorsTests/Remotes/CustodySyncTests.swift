@@ -1,6 +1,6 @@
 import Tapedeck
 import TapedeckConnectors
-@testable import TapedeckSync
+import TapedeckSync
 import TapedeckTesting
 import TestSupport
 import Testing
@@ -118,30 +118,5 @@ import Testing
         desk.world.portal = nil
         try phone.sync()
         #expect(desk.effects == ["comment 1 hello"])
-    }
-}
-
-/// Assigns a position and a time to every event, like a sync server.
-private final class SequencingServer {
-    private let lineage = LineageID(high: 1, low: 1)
-    private var receipts: [EventID: Receipt] = [:]
-
-    /// Distributes the events of all devices and their receipts to all devices.
-    func sync(_ devices: RemoteDevice...) throws {
-        for from in devices { for to in devices where to !== from { try exchange(from, to) } }
-        for device in devices {
-            let clock = device.world.clock.milliseconds
-            var events: [EventID] = []
-            for event in try device.store.log.events(after: .start, limit: 100_000) {
-                events.append(event.id)
-                if receipts[event.id] != nil { continue }
-                let position = UInt64(receipts.count + 1)
-                receipts[event.id] = Receipt(
-                    event: event.id, lineage: lineage, serverPosition: position,
-                    receivedAt: Stamp(milliseconds: clock, counter: UInt16(position)))
-            }
-            try device.store.log.record(receipts: events.compactMap { receipts[$0] }, rows: [])
-            try ServerClock.note(clock, device.steadyClock, in: device.store.log)
-        }
     }
 }

@@ -16,7 +16,7 @@ struct RunningServer: Sendable {
 
     static func with(
         eventBytesMax: Int? = nil, directory: String? = nil, keepAlive: Duration = .seconds(15),
-        name: String = #function,
+        bodyClock: @escaping BodyPace.Clock = { .now }, name: String = #function,
         _ body: (RunningServer) async throws -> Void
     ) async throws {
         let place = try directory ?? TemporaryDirectory(name).file("server")
@@ -26,6 +26,7 @@ struct RunningServer: Sendable {
             directory: place, port: 0, eventBytesMax: eventBytesMax, endsOnSignals: false,
             logger: log.logger, onListening: { listening.yield($0) })
         configuration.keepAlive = keepAlive
+        configuration.bodyClock = bodyClock
         let server = try SyncServer(configuration)
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {

@@ -1,0 +1,45 @@
+/// Detects that the body of a request or response arrives too slowly.
+///
+/// The other side of a connection can send one byte a second without end, and no time limit for the
+/// headers or for silence ends that. A fixed limit for the whole body would either be long or cut
+/// off slow links, so the limit grows with the received bytes.
+///
+/// The pace is checked when a part of the body has arrived; a body of which nothing more arrives
+/// must be ended by a limit for silence.
+package struct BodyPace: Sendable {
+    /// Returns the current time.
+    package typealias Clock = @Sendable () -> ContinuousClock.Instant
+
+    private let now: Clock
+    private let start: ContinuousClock.Instant
+    private let limit: Duration
+    private let bytesPerSecondMin: Int?
+
+    /// Starts to measure.
+    ///
+    /// - Parameters:
+    ///   - limit: The time that a body may take however short it is.
+    ///   - bytesPerSecondMin: The rate at which the limit grows with the received bytes; nil if the
+    ///     limit is the same for all bodies.
+    package init(
+        limit: Duration = .seconds(SyncLimits.bodySecondsMax),
+        bytesPerSecondMin: Int? = SyncLimits.bodyBytesPerSecondMin, now: @escaping Clock
+    ) {
+        self.now = now
+        self.limit = limit
+        self.bytesPerSecondMin = bytesPerSecondMin
+        start = now()
+    }
+
+    /// Returns whether a body of which `count` bytes have arrived is too slow.
+    package func isTooSlow(afterBytes count: Int) -> Bool {
+        now() - start > limit + BodyPace.time(for: count, at: bytesPerSecondMin)
+    }
+
+    /// Returns the time that a slow link may take for a number of bytes.
+    package static func time(
+        for count: Int, at bytesPerSecondMin: Int? = SyncLimits.bodyBytesPerSecondMin
+    ) -> Duration {
+        bytesPerSecondMin.map { .milliseconds(count * 1_000 / $0) } ?? .zero
+    }
+}

@@ -1,0 +1,50 @@
+import Foundation
+import TapedeckModel
+@testable import TapedeckSync
+import TestSupport
+import Testing
+
+/// Blobs and logins of killed writers do not stay on the disk.
+struct AbandonedDraftTests {
+    private let directory: TemporaryDirectory
+
+    init() throws { directory = try TemporaryDirectory() }
+
+    /// Leaves the file that a killed writer of `target` would leave, and returns its path.
+    private func leave(_ target: String) throws -> String {
+        let path = directory.file(target) + ".0123456789abcdef.tapedeck-part"
+        try FileManager.default.createDirectory(
+            atPath: (path as NSString).deletingLastPathComponent, withIntermediateDirectories: true)
+        try Data("half".utf8).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    @Test func theNextBlobRemovesThem() throws {
+        let left = try leave("blobs/new")
+        let blobs = BlobStore(store: directory.path)
+        let name = try blobs.add([1, 2, 3])
+        #expect(!FileManager.default.fileExists(atPath: left))
+        let path = try #require(blobs.path(of: name))
+        #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == Data([1, 2, 3]))
+        // A file is copied in parts.
+        #expect(try blobs.add(contentsOf: path) == name)
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.file("blobs"))
+                == [String(name.prefix(2))])
+    }
+
+    /// Drafts of logins contain secrets.
+    @Test func theNextLoginAndTheLogoutRemoveThem() throws {
+        let remote = Remote(name: "home", system: "shelby", url: "https://a.example", parts: [])
+        let logins = LoginFiles(store: directory.path)
+        let first = try leave("logins/home.json")
+        #expect(first.hasPrefix(logins.path("home") + "."))
+        try logins.write(RemoteLogin(secrets: RemoteSecrets(token: "t")), for: remote)
+        #expect(!FileManager.default.fileExists(atPath: first))
+        #expect(try logins.read(remote)?.secrets.token == "t")
+        _ = try leave("logins/home.json")
+        logins.remove("home")
+        #expect(
+            try FileManager.default.contentsOfDirectory(atPath: directory.file("logins")).isEmpty)
+    }
+}
