@@ -1,5 +1,7 @@
 import Foundation
+import TapedeckLog
 import TapedeckModel
+import TapedeckProjections
 @testable import TapedeckSync
 import TestSupport
 import Testing
@@ -36,7 +38,13 @@ struct AbandonedDraftTests {
     /// Drafts of logins contain secrets.
     @Test func theNextLoginAndTheLogoutRemoveThem() throws {
         let remote = Remote(name: "home", system: "shelby", url: "https://a.example", parts: [])
-        let logins = LoginFiles(store: directory.path)
+        let log = try EventLog.create(directory.path)
+        let runner = ProjectionRunner(log, projections: [Remotes()])
+        defer {
+            runner.close()
+            log.close()
+        }
+        let logins = LoginFiles(log, runner)
         let first = try leave("logins/home.json")
         #expect(first.hasPrefix(logins.path("home") + "."))
         try logins.write(RemoteLogin(secrets: RemoteSecrets(token: "t")), for: remote)

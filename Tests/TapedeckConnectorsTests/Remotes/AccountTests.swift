@@ -88,8 +88,7 @@ import Testing
     }
 
     private func account(of device: RemoteDevice) throws -> String {
-        let login = try LoginFiles(store: device.place.directory).read(device.remote)
-        return try #require(login?.account?.user)
+        try #require(try device.login()?.account?.user)
     }
 
     /// The user follows the hint: drops a change or keeps it, and logs in again as one account.
