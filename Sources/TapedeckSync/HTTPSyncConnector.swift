@@ -13,12 +13,15 @@ package struct HTTPSyncConnector: SyncConnector {
     private static let requestTimeout = TimeAmount.seconds(60)
     /// The time to wait for the headers of the response to a handshake, which servers send at once.
     private static let handshakeTimeout = TimeAmount.seconds(20)
-    /// The time without data after which a connection is considered dead; on a live connection,
-    /// servers send a comment every 15 s.
+    /// The time without data after which a live connection is considered dead; servers send a
+    /// comment every 15 s.
     private static let silenceMax = TimeAmount.seconds(40)
-    /// The size of the parts in which a request is sent.
+    /// The time without data after which any other connection is considered dead.
     ///
-    /// The silence is measured from the beginning of the last part, so a part must be short.
+    /// The silence begins when the system has taken over the last part of the request, so a slow
+    /// link must be able to send the system's buffer in this time: at 8 kB/s, a usual push.
+    private static let requestSilenceMax = TimeAmount.seconds(140)
+    /// The size of the parts in which a request is sent.
     private static let chunkBytes = 32 << 10
     private static let errorBytesMax = 64 << 10
     /// The maximum size of a response: the largest page plus its framing.
@@ -27,6 +30,7 @@ package struct HTTPSyncConnector: SyncConnector {
     private let base: String
     private let token: @Sendable () -> String
     private let client: HTTPClient
+    private let liveClient: HTTPClient
     private let now: BodyPace.Clock
 
     /// - Parameters:
@@ -45,14 +49,18 @@ package struct HTTPSyncConnector: SyncConnector {
         self.token = token
         var configuration = HTTPClient.Configuration()
         configuration.timeout = .init(
-            connect: HTTPSyncConnector.connectTimeout, read: HTTPSyncConnector.silenceMax)
+            connect: HTTPSyncConnector.connectTimeout, read: HTTPSyncConnector.requestSilenceMax)
         configuration.redirectConfiguration = .disallow
         // The session schedules and reports retries itself.
         configuration.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        configuration.timeout.read = HTTPSyncConnector.silenceMax
+        liveClient = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
     }
 
-    package func close() async { try? await client.shutdown() }
+    package func close() async {
+        for client in [client, liveClient] { try? await client.shutdown() }
+    }
 
     // MARK: - Requests
 
@@ -184,7 +192,7 @@ package struct HTTPSyncConnector: SyncConnector {
             var request = try self.request("/v1/live")
             request.headers.add(name: "Accept", value: "text/event-stream")
             // A live connection has no deadline; it ends after `silenceMax` without data.
-            let response = try await client.execute(request, deadline: .distantFuture)
+            let response = try await liveClient.execute(request, deadline: .distantFuture)
             guard response.status == .ok else { throw try await failure(response) }
             let body = response.body
             return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { heads in
