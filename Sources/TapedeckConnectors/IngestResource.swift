@@ -187,14 +187,14 @@ struct IngestContext: Sendable {
 
     /// Proposes an observation; if it exceeds a limit, records a refusal at `path`.
     ///
-    /// - Parameter reportedAt: See `ProposedEvent.init(sighting:observedAt:reportedAt:)`.
+    /// - Parameter reportedAt: See `ProposedEvent.init(observation:observedAt:reportedAt:)`.
     func propose(
-        _ sighting: some Observation, reportedAt: Int64? = nil, at path: String,
+        _ observation: some Observation, reportedAt: Int64? = nil, at path: String,
         in result: inout IngestResult
     ) {
         do {
             let proposal = try ProposedEvent(
-                sighting: sighting, observedAt: observedAt, reportedAt: reportedAt)
+                observation: observation, observedAt: observedAt, reportedAt: reportedAt)
             result.add(proposal)
             try IngestContext.findings(of: proposal).forEach { result.add($0) }
         } catch let error as ModelError {

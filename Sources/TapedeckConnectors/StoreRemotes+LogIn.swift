@@ -215,7 +215,7 @@ extension StoreRemotes {
                         guard let account, !account.isAnonymous else { return }
                         connector.authorize(&$0, account, $1)
                     })
-            case .done(let account, let sightings):
+            case .done(let account, let observations):
                 try await signIn(account, at: remote)
                 login.account = account
                 try logins.write(login, for: remote)
@@ -224,7 +224,7 @@ extension StoreRemotes {
                     var row = try RemoteRow.named(remote.name, in: log)
                     row.wait = nil
                     row.contactedAt = log.now()
-                    try log.record(sightings, rows: [row.row])
+                    try log.record(observations, rows: [row.row])
                 }
                 return account
             }

@@ -17,9 +17,9 @@ extension EventLog {
             return try first(fitting: filter, after: after.rawValue, transaction, state)
                 .map { EventLog.conditionFailed(filter, position: $0) }
         case .fact(let fact):
-            var sightings = try self.sightings(of: fact.entity, transaction)
-            sightings += accepted.compactMap(\.fact).filter { $0.entity == fact.entity }
-            guard EventLog.isKnown(fact, among: sightings) else { return nil }
+            var observations = try self.observations(of: fact.entity, transaction)
+            observations += accepted.compactMap(\.fact).filter { $0.entity == fact.entity }
+            guard EventLog.isKnown(fact, among: observations) else { return nil }
             return LogError(.conditionFailed, "the fact is already known", hint: nil)
         case .unchanged(let boundary):
             return try conflict(with: boundary, transaction, state, behind: accepted)
@@ -43,7 +43,7 @@ extension EventLog {
     }
 
     /// Returns the recorded observations of a remote entity.
-    private func sightings(
+    private func observations(
         of entity: Digest16, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> [ObservedFact] {
         var found: [ObservedFact] = []
@@ -65,11 +65,11 @@ extension EventLog {
     /// Folds merge observations field by field. An observation that repeats earlier content is
     /// therefore new if different content was observed in between, even if a later observation
     /// overrides both.
-    package static func isKnown(_ fact: ObservedFact, among sightings: [ObservedFact]) -> Bool {
-        if sightings.contains(where: { $0.content == fact.content && fact.order <= $0.order }) {
+    package static func isKnown(_ fact: ObservedFact, among observations: [ObservedFact]) -> Bool {
+        if observations.contains(where: { $0.content == fact.content && fact.order <= $0.order }) {
             return true
         }
-        let last = sightings.filter { $0.order < fact.order }.max { $0.order < $1.order }
+        let last = observations.filter { $0.order < fact.order }.max { $0.order < $1.order }
         return last?.content == fact.content
     }
 

@@ -66,7 +66,7 @@ import Testing
         var activity = ActivityGenerator(seed: 1, videos: 60)
         var events = try (0..<3_000).map { _ in try activity.next().event() }
         for number in 0..<120 {
-            for (type, json) in sightings(number) {
+            for (type, json) in observations(number) {
                 let event = try EventCatalogue.video.proposal(
                     type: type, json: Array(json.utf8), atMilliseconds: start + UInt64(number))
                 events.insert(event, at: (number * 31 + 7) % events.count)
@@ -256,7 +256,7 @@ import Testing
 
     private static let start = ActivityGenerator.startMilliseconds
 
-    private static func sightings(_ number: Int) -> [(type: String, json: String)] {
+    private static func observations(_ number: Int) -> [(type: String, json: String)] {
         let show = 1 + number % 5
         // The versions of shows decrease as often as they increase.
         let updated = 1_420_000_000 + number * 7_919 % 101

@@ -9,12 +9,12 @@ import Testing
 @Suite struct BT1Tests {
     private static let video = "youtube:dQw4w9WgXcQ"
 
-    private static func sighting(
+    private static func observation(
         _ account: String, _ more: (inout AccountObserved) -> Void = { _ in }
     ) throws -> ProposedEvent {
         var event = AccountObserved.with { ($0.account, $0.system) = (account, BirdTube.system) }
         more(&event)
-        return try ProposedEvent(sighting: event, observedAt: 1_500_000_000_000)
+        return try ProposedEvent(observation: event, observedAt: 1_500_000_000_000)
     }
 
     private func signIn(_ store: TapedeckStore, _ account: String) async throws {
@@ -32,8 +32,8 @@ import Testing
         let store = try place.open()
         try await signIn(store, "ada@example.org")
         try await store.log.append([
-            Self.sighting("7") { $0.email = "grace@example.org" },
-            Self.sighting("8") { ($0.email, $0.nickname) = ("linus@example.org", "Tux") },
+            Self.observation("7") { $0.email = "grace@example.org" },
+            Self.observation("8") { ($0.email, $0.nickname) = ("linus@example.org", "Tux") },
         ])
         let found = try await accounts(store)
         #expect(found.map(\.nickname) == ["ada", "grace", "Tux"])
@@ -47,8 +47,8 @@ import Testing
         let store = try place.open()
         let video = SubmissionObserved.with { ($0.video, $0.owner) = (Self.video, "8") }
         try await store.log.append([
-            ProposedEvent(sighting: video, observedAt: nil),
-            Self.sighting("8") { $0.nickname = "Tux" },
+            ProposedEvent(observation: video, observedAt: nil),
+            Self.observation("8") { $0.nickname = "Tux" },
         ])
         let entry = try await store.query { try VideoQueries($0).submission(video: Self.video) }
         #expect(entry?.nickname == "Tux")

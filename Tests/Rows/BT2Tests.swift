@@ -31,11 +31,11 @@ import Testing
         return proposal
     }
 
-    private static func sighting() throws -> ProposedEvent {
+    private static func observation() throws -> ProposedEvent {
         let event = SubmissionObserved.with {
             ($0.video, $0.title, $0.views) = ("youtube:dQw4w9WgXcQ", "As the server says", 3)
         }
-        return try ProposedEvent(sighting: event, observedAt: 1_500_000_000_000)
+        return try ProposedEvent(observation: event, observedAt: 1_500_000_000_000)
     }
 
     @Test func submissionStateFollowsOutcomesAndObservations() async throws {
@@ -57,7 +57,7 @@ import Testing
         try await store.log.append([Self.outcome(id, .retried)])
         #expect(try await first(store)?.state == .submitted)
 
-        try await store.log.append([Self.sighting()])
+        try await store.log.append([Self.observation()])
         let list = try await store.query { try VideoQueries($0).submissions().videos }
         try #require(list.count == 1)
         #expect(list[0].state == .registered && list[0].title == "As the server says")
@@ -81,7 +81,7 @@ import Testing
         #expect(try await self.first(store)?.submission == id.description)
         try await store.log.append([Self.outcome(id, .dropped)])
         #expect(try await self.first(store) == nil)
-        try await store.log.append([Self.sighting()])
+        try await store.log.append([Self.observation()])
         #expect(try await submit(first, to: store) == nil)
     }
 

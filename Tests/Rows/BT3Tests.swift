@@ -8,7 +8,7 @@ import Testing
     private static let second: Int64 = 1_000
     private static let start: Int64 = 1_500_000_000_000
 
-    private static func sighting(
+    private static func observation(
         _ number: Int, views: Int, seen: Int64 = 0, owner: String = "ada@example.org"
     ) throws -> ProposedEvent {
         var event = SubmissionObserved()
@@ -18,7 +18,7 @@ import Testing
         event.owner = owner
         event.createdAt = .init(milliseconds: start + Int64(number) * second)
         event.views = UInt64(views)
-        return try ProposedEvent(sighting: event, observedAt: start + seen)
+        return try ProposedEvent(observation: event, observedAt: start + seen)
     }
 
     private func pages(
@@ -43,7 +43,7 @@ import Testing
         let place = try TemporaryStore()
         let store = try place.open()
         for number in 0..<45 {
-            try await store.log.append([Self.sighting(number, views: number % 5)])
+            try await store.log.append([Self.observation(number, views: number % 5)])
         }
         let popular = try await pages(store, .popular)
         try #require(popular.map(\.count) == [20, 20, 5])
@@ -64,14 +64,14 @@ import Testing
     @Test func newPagesNeverRepeatWhileTheListChanges() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
-        for number in 0..<60 { try await store.log.append([Self.sighting(number, views: 1)]) }
+        for number in 0..<60 { try await store.log.append([Self.observation(number, views: 1)]) }
         var round = 0
         let found = try await pages(store, .new, limit: 7) {
             round += 1
             // One video moves, but only in the popular list; another video is new.
             try await store.log.append([
-                Self.sighting(round * 5, views: 100 + round, seen: Int64(round) * 1_000),
-                Self.sighting(100 + round, views: 0),
+                Self.observation(round * 5, views: 100 + round, seen: Int64(round) * 1_000),
+                Self.observation(100 + round, views: 0),
             ])
         }
         #expect(found.joined().map(\.key) == (0..<60).reversed().map { "youtube:video\($0)" })
@@ -80,15 +80,17 @@ import Testing
     @Test func popularPagesNeverRepeatWhileViewsGrow() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
-        for number in 0..<40 { try await store.log.append([Self.sighting(number, views: number)]) }
+        for number in 0..<40 {
+            try await store.log.append([Self.observation(number, views: number)])
+        }
         var round = 0
         let found = try await pages(store, .popular, limit: 10) {
             round += 1
             // A video on an earlier page gets more views, and a video that is not on any page yet
             // moves to the top.
             try await store.log.append([
-                Self.sighting(39, views: 100 + round, seen: Int64(round) * 1_000),
-                Self.sighting(3 + round, views: 200 + round, seen: Int64(round) * 1_000),
+                Self.observation(39, views: 100 + round, seen: Int64(round) * 1_000),
+                Self.observation(3 + round, views: 200 + round, seen: Int64(round) * 1_000),
             ])
         }
         let keys = found.joined().map(\.key)
@@ -102,10 +104,10 @@ import Testing
         let store = try place.open()
         var partial = SubmissionObserved()
         (partial.video, partial.views) = ("youtube:video1", 9)
-        let late = try ProposedEvent(sighting: partial, observedAt: Self.start + 5_000)
+        let late = try ProposedEvent(observation: partial, observedAt: Self.start + 5_000)
         // The newer observation arrives first.
         try await store.log.append([late])
-        try await store.log.append([Self.sighting(1, views: 2)])
+        try await store.log.append([Self.observation(1, views: 2)])
         let entry = try await store.query {
             try VideoQueries($0).submission(video: "youtube:video1")
         }

@@ -35,10 +35,10 @@ import Testing
         ).firstID
     }
 
-    private func sight(_ store: TapedeckStore, _ views: UInt64, at hours: Double?) async throws {
+    private func observe(_ store: TapedeckStore, _ views: UInt64, at hours: Double?) async throws {
         let event = SubmissionObserved.with { ($0.video, $0.views) = (Self.video, views) }
         try await store.log.append([
-            ProposedEvent(sighting: event, observedAt: hours.map { Int64(Self.at($0)) })
+            ProposedEvent(observation: event, observedAt: hours.map { Int64(Self.at($0)) })
         ])
     }
 
@@ -106,18 +106,18 @@ import Testing
     @Test func ownViewsAreShownUntilTheServerCountsThem() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
-        try await sight(store, 10, at: 0)
+        try await observe(store, 10, at: 0)
         let first = try await open(store, "ada", "1", at: 1)
         let second = try await open(store, "grace", "2", at: 1)
         let third = try await open(store, "linus", "3", at: 1)
         #expect(try await figures(store) == [13, 10, 3])
         // The remote's count includes views by other users. The user's own views are not delivered
         // yet.
-        try await sight(store, 15, at: 2)
+        try await observe(store, 15, at: 2)
         #expect(try await views(store).views == 18)
         try await recordOutcome(store, first, .confirmed, at: 3)
         #expect(try await views(store).views == 18)
-        try await sight(store, 16, at: 4)
+        try await observe(store, 16, at: 4)
         #expect(try await figures(store) == [18, 16, 2])
         // The confirmation is late: the count from hour 4 already includes this view.
         try await recordOutcome(store, second, .confirmed, at: 3.5)
@@ -129,7 +129,7 @@ import Testing
     @Test func submissionListsIncludeOwnViews() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
-        try await sight(store, 10, at: 0)
+        try await observe(store, 10, at: 0)
         try await open(store, "ada", "1", at: 1)
         let entry = try await store.query { try VideoQueries($0).submissions().videos.first }
         #expect(entry?.views == 11 && entry?.ownViews == 1)
@@ -140,11 +140,11 @@ import Testing
     @Test func reportedWindowsAreNotCountedAgain() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
-        try await sight(store, 10, at: 0)
+        try await observe(store, 10, at: 0)
         let told = try await open(store, "ada", "2", at: 20)
         try await recordOutcome(store, told, .dispatched, at: 21)
         try await recordOutcome(store, told, .confirmed, at: 21.1)
-        try await sight(store, 11, at: 22)
+        try await observe(store, 11, at: 22)
         #expect(try await figures(store) == [11, 11, 0])
         // The other device was offline. The opening on the other device is earlier, so it begins
         // the window.
@@ -159,12 +159,12 @@ import Testing
         let place = try TemporaryStore()
         let store = try place.open()
         let opening = try await open(store, "ada", "1", at: 1)
-        try await sight(store, 10, at: 2)
+        try await observe(store, 10, at: 2)
         #expect(try await figures(store) == [11, 10, 1])
         try await recordOutcome(store, opening, .dispatched, at: 3)
         try await recordOutcome(store, opening, .unknown, at: 5)
         #expect(try await figures(store) == [11, 10, 1])
-        try await sight(store, 11, at: 4)
+        try await observe(store, 11, at: 4)
         #expect(try await figures(store) == [11, 11, 0])
         // The outcome becomes `unsent` if the request was never sent, or if the user retries the
         // intent.

@@ -20,7 +20,7 @@ import Testing
             $0.at = .init(milliseconds: start + at)
         }
         more(&event)
-        return try ProposedEvent(sighting: event, observedAt: start + 100_000 + seen)
+        return try ProposedEvent(observation: event, observedAt: start + 100_000 + seen)
     }
 
     /// Opens a store and signs a user in.

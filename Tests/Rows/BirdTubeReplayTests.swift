@@ -14,8 +14,8 @@ import Testing
         func number(_ limit: Int) -> Int { Int.random(in: 0..<limit, using: &random) }
         let video = "youtube:v\(number(3))"
         let at = ManualClock.defaultMilliseconds + UInt64(number(300)) * hour
-        func observed(_ sighting: some Observation) throws -> ProposedEvent {
-            try ProposedEvent(sighting: sighting, observedAt: Int64(at))
+        func observed(_ observation: some Observation) throws -> ProposedEvent {
+            try ProposedEvent(observation: observation, observedAt: Int64(at))
         }
         let known = intents.randomElement(using: &random)
         var events = [

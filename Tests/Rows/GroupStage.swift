@@ -28,7 +28,7 @@ struct GroupStage {
         if let liked { said.liked = liked }
         if let watchLater { said.watchLater = watchLater }
         try await store.log.append([
-            try ProposedEvent(sighting: said, observedAt: seenAt?.milliseconds)
+            try ProposedEvent(observation: said, observedAt: seenAt?.milliseconds)
         ])
     }
 
@@ -41,7 +41,7 @@ struct GroupStage {
         said.listedAt = .init(seconds: 1_325_376_000 + seconds)
         if let removed { said.removed = removed }
         try await store.log.append([
-            try ProposedEvent(sighting: said, observedAt: seenAt?.milliseconds)
+            try ProposedEvent(observation: said, observedAt: seenAt?.milliseconds)
         ])
     }
 
@@ -57,7 +57,7 @@ struct GroupStage {
         var said = BroadcastReceived()
         (said.broadcast, said.video, said.removed) = (broadcast, "youtube:\(video)", true)
         try await store.log.append([
-            try ProposedEvent(sighting: said, observedAt: now.milliseconds)
+            try ProposedEvent(observation: said, observedAt: now.milliseconds)
         ])
     }
 

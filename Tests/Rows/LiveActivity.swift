@@ -47,9 +47,9 @@ struct LiveActivity {
     // MARK: - Recording
 
     /// Records an observation that was made some seconds ago.
-    private mutating func sight(_ sighting: some Observation) throws {
+    private mutating func observe(_ observation: some Observation) throws {
         let late = UInt64(number(50)) * 1_000
-        try record(ProposedEvent(sighting: sighting, observedAt: Int64(at - late)))
+        try record(ProposedEvent(observation: observation, observedAt: Int64(at - late)))
     }
 
     private mutating func want(_ event: some Event) throws {
@@ -85,8 +85,8 @@ struct LiveActivity {
         func happened(_ event: some Event) throws {
             try record(ProposedEvent(event, atMilliseconds: UInt64(past)))
         }
-        func observed(_ sighting: some Observation) throws {
-            try record(ProposedEvent(sighting: sighting, observedAt: past))
+        func observed(_ observation: some Observation) throws {
+            try record(ProposedEvent(observation: observation, observedAt: past))
         }
         switch number(11) {
         case 0, 1:
@@ -174,25 +174,25 @@ struct LiveActivity {
         let time = Int64(at) - Int64(number(5)) * 1_000
         switch number(18) {
         case 0:
-            try sight(
+            try observe(
                 UserObserved.with {
                     ($0.user, $0.username) = (user, "name\(id)")
                     if isTold { $0.isOwn = user == "1" }
                 })
         case 1:
-            try sight(
+            try observe(
                 QuestionObserved.with {
                     ($0.question, $0.text, $0.sender, $0.receiver) = (question, text, user, other)
                 })
         case 2:
-            try sight(
+            try observe(
                 AnswerObserved.with {
                     ($0.answer, $0.question) = (answer, question)
                     $0.videoURL = "https://media.example.org/\(answer).mp4"
                     if isTold { $0.likeCount = UInt64(id) }
                 })
         case 3, 4:
-            try sight(
+            try observe(
                 CommentObserved.with {
                     ($0.answer, $0.comment, $0.text, $0.author) = (answer, "\(id)", text, user)
                     if isTold { $0.createdAt = .init(milliseconds: time) }
@@ -201,7 +201,7 @@ struct LiveActivity {
         case 5: try want(CommentPosted.with { ($0.answer, $0.text) = (answer, text) })
         case 6: try want(CommentPosted.with { ($0.video, $0.text) = (video, text) })
         case 7:
-            try sight(
+            try observe(
                 BroadcastReceived.with {
                     ($0.broadcast, $0.video, $0.comment) = ("b\(id)", video, text)
                     if isTold { $0.message = "m\(id)" }
@@ -212,7 +212,7 @@ struct LiveActivity {
             try want(
                 FollowToggled.with { ($0.user, $0.follower, $0.isOn) = (other, follower, isOn) })
         case 10:
-            try sight(
+            try observe(
                 FollowObserved.with { ($0.user, $0.follower, $0.isOn) = (other, follower, isOn) })
         case 11: try want(QuestionAsked.with { ($0.receiver, $0.text) = (other, text) })
         case 12:
@@ -225,10 +225,10 @@ struct LiveActivity {
         case 13:
             try want(ChatMessagePosted.with { ($0.video, $0.text) = (video, text) })
         case 14:
-            try sight(
+            try observe(
                 LikeObserved.with { ($0.like, $0.answer, $0.user) = ("\(id)", answer, user) })
         case 15, 16:
-            try sight(
+            try observe(
                 ChatMessageObserved.with {
                     ($0.message, $0.video, $0.text) = (Int64(id + 1), video, text)
                     $0.at = .init(milliseconds: time)
@@ -247,7 +247,7 @@ struct LiveActivity {
         switch number(6) {
         case 0:
             let zone = ["America/New_York", "America/Los_Angeles", "Pacific/Auckland"][number(3)]
-            try sight(
+            try observe(
                 ShowObserved.with {
                     ($0.show, $0.updated) = (Int64(show), Int64(number(9)))
                     $0.name = "s\(number(9))"
@@ -261,7 +261,7 @@ struct LiveActivity {
         case 1:
             let day = CalendarDay(
                 milliseconds: Int64(at) + Int64(number(9) - 4) * 24 * hour, offsetSeconds: 0)
-            try sight(
+            try observe(
                 ScheduleListed.with {
                     ($0.date, $0.web) = (day.description, number(2) == 0)
                     // Only web channels have a list for all countries.
@@ -275,7 +275,7 @@ struct LiveActivity {
             let start =
                 number(2) == 0
                 ? Int64(at) + near : Int64(at) + days * 24 * hour + minutes * 60_000
-            try sight(
+            try observe(
                 EpisodeScheduled.with {
                     ($0.episode, $0.show) = (Int64(number(40) + 1), Int64(show))
                     $0.showUpdated = (start / 1_000) % 9
@@ -348,7 +348,7 @@ struct LiveActivity {
                 })
             try record(
                 ProposedEvent(
-                    sighting: ListObserved.with {
+                    observation: ListObserved.with {
                         ($0.list, $0.title) = ("roll/\(number(7))", "t\(number(5))")
                         if number(2) == 0 { $0.followed = number(2) == 0 }
                     }, observedAt: Int64(at)))

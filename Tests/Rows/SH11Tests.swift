@@ -7,12 +7,12 @@ import Testing
 /// SH11: Several accounts are kept with their services and channels, and no event contains a
 /// secret.
 @Suite struct SH11Tests {
-    private static func sighting(
+    private static func observation(
         _ seen: Int64, _ more: (inout AccountObserved) -> Void
     ) throws -> ProposedEvent {
         var event = AccountObserved.with { ($0.account, $0.system) = ("42", "shelby") }
         more(&event)
-        return try ProposedEvent(sighting: event, observedAt: 1_500_000_000_000 + seen)
+        return try ProposedEvent(observation: event, observedAt: 1_500_000_000_000 + seen)
     }
 
     private func accounts(_ store: TapedeckStore) async throws -> [AccountEntry] {
@@ -23,7 +23,7 @@ import Testing
         let place = try TemporaryStore()
         let store = try place.open()
         try await store.log.append([
-            Self.sighting(1) {
+            Self.observation(1) {
                 ($0.nickname, $0.email) = ("Ada", "ada@example.org")
                 ($0.services, $0.channels) = (["twitter", "facebook"], ["a", "b"])
             }
@@ -31,10 +31,10 @@ import Testing
         var account = try #require(try await accounts(store).first)
         #expect(account.services == ["twitter", "facebook"] && account.channels == ["a", "b"])
         try await store.log.append([
-            Self.sighting(3) { ($0.services, $0.cleared) = (["twitter"], ["channels"]) },
+            Self.observation(3) { ($0.services, $0.cleared) = (["twitter"], ["channels"]) },
             // This observation arrives late: it is older than the observation that cleared the
             // channels.
-            Self.sighting(2) { ($0.channels, $0.image) = (["c"], "https://example.org/a.png") },
+            Self.observation(2) { ($0.channels, $0.image) = (["c"], "https://example.org/a.png") },
         ])
         account = try #require(try await accounts(store).first)
         #expect(account.services == ["twitter"] && account.channels == [])

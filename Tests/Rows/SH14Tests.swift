@@ -40,7 +40,7 @@ import Testing
             ($0.user, $0.username) = ("7", "ada")
             $0.imageURL = url(1)
         }
-        try await store.log.append([try ProposedEvent(sighting: user, observedAt: 1)])
+        try await store.log.append([try ProposedEvent(observation: user, observedAt: 1)])
         let shown = try await store.query { try VideoQueries($0).user("7") }
         let address = try #require(shown?.imageUrl)
         let images = cache()

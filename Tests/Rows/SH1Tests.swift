@@ -17,7 +17,7 @@ import Testing
             (said.broadcast, said.video, said.title) = ("b-\(video)", "youtube:\(video)", title)
             said.createdAt = .init(seconds: Int64(title.count))
             said.liked = liked.contains(video)
-            return try ProposedEvent(sighting: said, observedAt: now)
+            return try ProposedEvent(observation: said, observedAt: now)
         }
         try await stage.store.log.append(events)
     }

@@ -124,20 +124,20 @@ import Testing
     }
 
     @Test func remoteReportsExpireUnlessTheySpanTwoDays() async throws {
-        func sight(_ first: Duration, _ last: Duration) async throws {
+        func observe(_ first: Duration, _ last: Duration) async throws {
             func time(_ ago: Duration) -> Int64 {
                 now.milliseconds - ago.components.seconds * 1_000
             }
-            let sighting = FrameObserved.with {
+            let observation = FrameObserved.with {
                 ($0.frame, $0.video) = ("f1", "youtube:a")
                 $0.firstUnplayableAt = .init(milliseconds: time(first))
                 $0.lastUnplayableAt = .init(milliseconds: time(last))
             }
-            let proposal = try ProposedEvent(sighting: sighting, observedAt: now.milliseconds)
+            let proposal = try ProposedEvent(observation: observation, observedAt: now.milliseconds)
             try await store.log.append([proposal])
         }
         try await check("youtube:a", .playable)
-        try await sight(.seconds(7_200), .seconds(600))
+        try await observe(.seconds(7_200), .seconds(600))
         #expect(try await entry("youtube:a").state == .unplayable)
         #expect(try await list(.unplayable) == ["youtube:a"])
         #expect(try await list(.playable) == [])
@@ -145,7 +145,7 @@ import Testing
         #expect(try await entry("youtube:a").state == .playable)
         #expect(try await list(.unplayable) == [])
         #expect(try await list(.playable) == ["youtube:a"])
-        try await sight(.seconds(49 * 3_600), .seconds(0))
+        try await observe(.seconds(49 * 3_600), .seconds(0))
         place.clock.advance(by: .seconds(86_400 * 365))
         #expect(try await entry("youtube:a").reason == "remote")
         #expect(try await list(.unplayable) == ["youtube:a"])
@@ -269,12 +269,12 @@ import Testing
 
     @Test func videosOfAnyListAreCheckedUntilTheyLeaveIt() async throws {
         func list(_ isRemoved: Bool) async throws {
-            let sighting = VideoListed.with {
+            let observation = VideoListed.with {
                 ($0.list, $0.entry, $0.video) = ("personal-roll", "e1", "youtube:a")
                 $0.removed = isRemoved
             }
             try await store.log.append([
-                try ProposedEvent(sighting: sighting, observedAt: now.milliseconds)
+                try ProposedEvent(observation: observation, observedAt: now.milliseconds)
             ])
             place.clock.advance(by: .seconds(1))
         }
@@ -294,13 +294,13 @@ import Testing
 
     @Test func reportedVideosAreNotDueUntilTheReportExpires() async throws {
         try await share("youtube:a", "youtube:b")
-        let sighting = FrameObserved.with {
+        let observation = FrameObserved.with {
             ($0.frame, $0.video) = ("f1", "youtube:b")
             $0.firstUnplayableAt = .init(milliseconds: now.milliseconds)
             $0.lastUnplayableAt = .init(milliseconds: now.milliseconds)
         }
         try await store.log.append([
-            try ProposedEvent(sighting: sighting, observedAt: now.milliseconds)
+            try ProposedEvent(observation: observation, observedAt: now.milliseconds)
         ])
         #expect(try await due() == ["youtube:a"])
         #expect(try await list(.unknown) == ["youtube:a"])

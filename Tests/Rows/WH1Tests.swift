@@ -12,20 +12,20 @@ import Testing
     @Test func accountsPersistThroughSigningInAndOut() async throws {
         let place = try TemporaryStore()
         let store = try place.open()
-        func sight(_ image: String?, at time: Int64) async throws {
+        func observe(_ image: String?, at time: Int64) async throws {
             let event = AccountObserved.with {
                 ($0.account, $0.system, $0.email) = ("7", "whale", "ada@example.org")
                 if let image { $0.image = image }
             }
-            try await store.log.append([ProposedEvent(sighting: event, observedAt: time)])
+            try await store.log.append([ProposedEvent(observation: event, observedAt: time)])
         }
-        try await sight(nil, at: 1_000)
+        try await observe(nil, at: 1_000)
         #expect(try await account(store)?.image == nil)
         #expect(try await account(store)?.nickname == "ada")
         #expect(try await account(store)?.isSignedIn == false)
         let user = SignedIn.with { ($0.account, $0.system) = ("7", "whale") }
         try await store.append([user])
-        try await sight("https://example.org/ada.jpg", at: 2_000)
+        try await observe("https://example.org/ada.jpg", at: 2_000)
         var found = try #require(try await account(store))
         #expect(found.isSignedIn && found.image == "https://example.org/ada.jpg")
         let since = try #require(found.changedAt)

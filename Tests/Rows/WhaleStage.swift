@@ -32,11 +32,11 @@ struct WhaleStage {
     }
 
     /// Advances the clock by one second and records observations made at that time.
-    func see(_ sightings: any Observation...) async throws {
+    func see(_ observations: any Observation...) async throws {
         wait()
         let now = Int64(place.clock.milliseconds)
         try await store.log.append(
-            sightings.map { try ProposedEvent(sighting: $0, observedAt: now) })
+            observations.map { try ProposedEvent(observation: $0, observedAt: now) })
     }
 
     func seeUser(_ id: String, _ name: String, first: String = "", last: String = "") async throws {

@@ -38,12 +38,12 @@ import Testing
                 var frame = FrameObserved()
                 (frame.frame, frame.video) = ("f\(number(3))", video)
                 frame.removed = number(3) == 0
-                try script.sight(frame, at: number(2) == 0 ? nil : second, origin: origin)
+                try script.observe(frame, at: number(2) == 0 ? nil : second, origin: origin)
                 var broadcast = BroadcastReceived()
                 (broadcast.broadcast, broadcast.video) = ("b\(number(3))", video)
                 if number(3) > 0 { broadcast.channel = "c\(number(2))" }
                 broadcast.removed = number(3) == 0
-                try script.sight(broadcast, at: number(2) == 0 ? nil : second, origin: origin)
+                try script.observe(broadcast, at: number(2) == 0 ? nil : second, origin: origin)
             case 6:
                 try script.add(
                     "QuestionAsked", #"{"receiver":"u\#(number(2))","text":"x"}"#, at: second,

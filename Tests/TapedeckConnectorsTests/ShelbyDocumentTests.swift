@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test func equalSightingsInAFileAreReadOnce() throws {
+    @Test func equalObservationsInAFileAreReadOnce() throws {
         let one = #"{\#(head):"12","video_title":"T"}"#
         #expect(try read("[\(one),\(one)]").count == 1)
     }

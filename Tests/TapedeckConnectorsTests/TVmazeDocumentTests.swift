@@ -46,7 +46,7 @@ import Testing
         #expect(result.read == 5)
     }
 
-    @Test func equalSightingsInAFileAreReadOnce() throws {
+    @Test func equalObservationsInAFileAreReadOnce() throws {
         let show = #"{"id":7,"name":"S","updated":1,"weight":\#("1")}"#
         let other =
             #"{"updated":1,"name":"S","weight":99,"_links":{},"rating":{"average":8},"id":7}"#
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func sightingsKeepTheirTime() throws {
+    @Test func observationsKeepTheirTime() throws {
         let result = try read("tvmaze/cast", "[]", show: 7, observedAt: 1_000_500)
         #expect(result.proposals.first?.fact?.observedAt == 1_000_500)
         #expect(result.proposals.first?.fact?.version == 1_000)

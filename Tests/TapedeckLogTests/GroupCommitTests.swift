@@ -80,16 +80,16 @@ import Testing
 
     @Test func factIsNewOnlyIfItsContentChanged() throws {
         let log = try TemporaryDirectory().store()
-        func sight(_ content: UInt8, at time: Int64) -> Bool {
+        func observe(_ content: UInt8, at time: Int64) -> Bool {
             let fact = ObservedFact(
                 entity: "show/1", content: [content], version: 0, observedAt: time)
             let event = ProposedEvent(type: "ShowSeen", tags: [], fact: fact, payload: [content])
             return (try? log.appendBlocking([event], condition: .factIsNew(fact))) != nil
         }
         #expect(
-            [sight(1, at: 1), sight(1, at: 2), sight(2, at: 3), sight(1, at: 4)]
+            [observe(1, at: 1), observe(1, at: 2), observe(2, at: 3), observe(1, at: 4)]
                 == [true, false, true, true])
-        #expect(!sight(2, at: 2))
+        #expect(!observe(2, at: 2))
     }
 }
 

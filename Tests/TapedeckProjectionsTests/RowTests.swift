@@ -34,7 +34,7 @@ import Testing
     /// origins have observed is counted once.
     @Test func entitiesWithEqualContentAreCountedSeparately() throws {
         let store = try TestStore([ShelfHistory()])
-        func sighting(_ entity: String, _ origin: UInt64) throws -> HistoryEvent {
+        func observation(_ entity: String, _ origin: UInt64) throws -> HistoryEvent {
             let received = BookReceived(isbn: "1", title: "Emma", shelf: "a")
             var proposal = try ProposedEvent(received, atMilliseconds: 5_000 + origin)
             proposal.fact = ObservedFact(
@@ -45,7 +45,7 @@ import Testing
         }
         for origin in 1...3 as ClosedRange<UInt64> {
             for entity in ["one", "two"] {
-                try store.log.record([try sighting(entity, origin)])
+                try store.log.record([try observation(entity, origin)])
                 try store.checkVerifies("\(entity) seen by \(origin)")
             }
         }

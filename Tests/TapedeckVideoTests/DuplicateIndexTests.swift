@@ -32,7 +32,7 @@ import Testing
         #expect(try index(script).first?.broadcasts == ["d", "b", "c", "a"])
     }
 
-    @Test func newestSightingWithATimeSetsTheBroadcastTime() throws {
+    @Test func newestObservationWithATimeSetsTheBroadcastTime() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 1)
         try script.broadcast("b2", created: 2, updated: 2)

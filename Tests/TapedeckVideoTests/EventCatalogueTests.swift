@@ -79,14 +79,14 @@ struct RefusedPayload: CustomTestStringConvertible {
         #expect(try catalogue.proposal(type: "BroadcastReceived", json: none).fact?.version == 0)
     }
 
-    @Test func sightingTimeIsTheVersionIfNoneIsGiven() throws {
+    @Test func observationTimeIsTheVersionIfNoneIsGiven() throws {
         var cast = CastObserved()
         cast.show = 7
-        let seen = try ProposedEvent(sighting: cast, observedAt: 5_999)
+        let seen = try ProposedEvent(observation: cast, observedAt: 5_999)
         #expect(seen.fact?.version == 5)
         #expect(seen.fact?.observedAt == 5_999)
         cast.showUpdated = 9
-        #expect(try ProposedEvent(sighting: cast, observedAt: 5_999).fact?.version == 9)
+        #expect(try ProposedEvent(observation: cast, observedAt: 5_999).fact?.version == 9)
     }
 
     @Test func int64FieldsAcceptNumbersAndStrings() throws {

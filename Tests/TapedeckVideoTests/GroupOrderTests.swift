@@ -46,7 +46,7 @@ import Testing
             if number(3) > 0 { said.liked = number(2) == 0 }
             if number(3) > 0 { said.watchLater = number(2) == 0 }
             if number(4) == 0 { said.removed = true }
-            try script.sight(said, at: seen, origin: origin)
+            try script.observe(said, at: seen, origin: origin)
         case 3:
             var share = VideoShared()
             (share.video, share.destinations) = (video, ["tumblr"])
@@ -59,7 +59,7 @@ import Testing
                 said.listedAt = .init(milliseconds: Script.time(Double(number(9))))
             }
             if number(3) == 0 { said.removed = number(2) == 0 }
-            try script.sight(said, at: seen, origin: origin)
+            try script.observe(said, at: seen, origin: origin)
         }
     }
 

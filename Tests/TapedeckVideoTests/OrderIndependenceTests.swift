@@ -48,7 +48,7 @@ import Testing
                 var listed = VideoListed()
                 (listed.list, listed.entry) = (maybe("stream") ?? "roll/r", "e\(number(6))")
                 (listed.video, listed.removed) = (video, number(4) == 0)
-                try script.sight(listed, at: maybe(second), origin: origin)
+                try script.observe(listed, at: maybe(second), origin: origin)
             case 3: try script.comment("c\(number(9))", on: video, at: second, origin: origin)
             case 4: try script.toggle(number(3) > 0, video, at: second, origin: origin)
             case 5:
@@ -115,7 +115,7 @@ import Testing
                     user.followerCount = UInt64(number(3))
                     user.cleared = number(2) == 0 ? ["followingCount"] : []
                 }
-                try script.sight(user, at: maybe(second), origin: origin)
+                try script.observe(user, at: maybe(second), origin: origin)
             case 14:
                 let address = ["a", "A", "b"][number(3)] + "@example.org"
                 try script.add(
@@ -124,12 +124,12 @@ import Testing
                     at: second, origin: origin)
                 var seen = ContactObserved()
                 (seen.address, seen.system) = (address, "shelby")
-                try script.sight(seen, at: maybe(second), origin: origin)
+                try script.observe(seen, at: maybe(second), origin: origin)
                 var list = ListObserved()
                 list.list = "roll/\(number(2))"
                 if number(2) == 0 { list.title = "t\(number(3))" }
                 if number(2) == 0 { list.followed = number(2) == 0 }
-                try script.sight(list, at: maybe(second), origin: origin)
+                try script.observe(list, at: maybe(second), origin: origin)
             default:
                 let summary = number(2) == 0 ? #""cleared":["summary"]"# : #""summary":"s""#
                 let (show, version, name) = (number(3) + 1, number(9), number(5))

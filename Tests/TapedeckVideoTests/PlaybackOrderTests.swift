@@ -91,7 +91,7 @@ import Testing
             (listed.list, listed.entry) = (number(2) == 0 ? "stream" : "roll/r", "e\(number(3))")
             (listed.video, listed.removed) = (video, number(3) == 0)
             if number(2) == 0 { listed.listedAt = .init(milliseconds: Script.time(second)) }
-            try script.sight(listed, at: number(2) == 0 ? nil : second, origin: origin)
+            try script.observe(listed, at: number(2) == 0 ? nil : second, origin: origin)
         default:
             var frame = FrameObserved()
             (frame.frame, frame.video) = ("f\(number(3))", video)
@@ -99,7 +99,7 @@ import Testing
                 frame.firstUnplayableAt = .init(milliseconds: Script.time(Double(number(50))))
                 frame.lastUnplayableAt = .init(milliseconds: Script.time(Double(number(300_000))))
             }
-            try script.sight(frame, at: number(2) == 0 ? nil : second, origin: origin)
+            try script.observe(frame, at: number(2) == 0 ? nil : second, origin: origin)
         }
     }
 

@@ -117,7 +117,7 @@ import Testing
         try script.add(
             "ShowObserved",
             #"{"show":7,"updated":1,"name":"Seven Worlds","network":{"id":1,"name":"BBC One"}}"#)
-        try script.sight(
+        try script.observe(
             UserObserved.with {
                 ($0.user, $0.username, $0.firstName) = ("5", "ada", "Seven")
                 $0.lastName = "Lovelace"
@@ -242,14 +242,14 @@ import Testing
                         #"{"video":"youtube:v\#(number(4))","title":"\#(text())"}"#,
                         at: Double(number(9)), origin: origin)
                 } else {
-                    var sighting = SubmissionObserved()
-                    sighting.video = "youtube:v\(number(4))"
-                    if let title = maybe(text()) { sighting.title = title }
-                    if let owner = maybe(text()) { sighting.owner = owner }
+                    var observation = SubmissionObserved()
+                    observation.video = "youtube:v\(number(4))"
+                    if let title = maybe(text()) { observation.title = title }
+                    if let owner = maybe(text()) { observation.owner = owner }
                     if number(2) == 0 {
-                        sighting.createdAt = .init(milliseconds: Script.time(Double(number(9))))
+                        observation.createdAt = .init(milliseconds: Script.time(Double(number(9))))
                     }
-                    try script.sight(sighting, at: Double(number(99)), origin: origin)
+                    try script.observe(observation, at: Double(number(99)), origin: origin)
                 }
             case 0, 1, 2:
                 try script.broadcast(
@@ -274,12 +274,12 @@ import Testing
                     if number(2) == 0 { $0.network = .with { ($0.id, $0.name) = (1, text()) } }
                     if number(2) == 0 { $0.premiered = "201\(number(9))-01-01" }
                 }
-                try script.sight(show, origin: origin)
+                try script.observe(show, origin: origin)
             case 6:
                 let user = UserObserved.with {
                     ($0.user, $0.username, $0.firstName) = ("\(number(4))", text(), text())
                 }
-                try script.sight(user, at: Double(number(99)), origin: origin)
+                try script.observe(user, at: Double(number(99)), origin: origin)
             default:
                 if number(2) == 0 {
                     try script.seenQuestion(

@@ -103,7 +103,7 @@ import Testing
                 "youtube:one", "One", seconds
             )
             var proposal = try ProposedEvent(
-                sighting: VideoDescribed.with {
+                observation: VideoDescribed.with {
                     ($0.video, $0.title) = ("youtube:one", "One")
                 }, observedAt: nil)
             proposal.payload = try described.serializedBytes()
@@ -177,7 +177,7 @@ import Testing
         #expect(try texts() == ["hers"])
     }
 
-    @Test func newerSightingReplacesOnlyTheFieldsItContains() throws {
+    @Test func newerObservationReplacesOnlyTheFieldsItContains() throws {
         var script = Script()
         try script.broadcast(
             "b1", created: 1, updated: 1, title: "Old", sharer: "ann", comment: "said")
@@ -189,7 +189,7 @@ import Testing
         #expect(video.comments.map(\.text) == ["said"])
     }
 
-    @Test func lateOlderSightingOnlyFillsUnsetFields() throws {
+    @Test func lateOlderObservationOnlyFillsUnsetFields() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 9, title: "New")
         try script.broadcast("b1", created: 1, updated: 2, title: "Old", sharer: "ann")
@@ -198,7 +198,7 @@ import Testing
         #expect(video.sharer == "ann")
     }
 
-    @Test func twoOlderSightingsOfAFieldCauseARefold() throws {
+    @Test func twoOlderObservationsOfAFieldCauseARefold() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 9)
         try script.broadcast("b1", created: 1, updated: 3, title: "Third")

@@ -203,7 +203,7 @@ private func marks(
         #expect(try marks(script) == ["youtube:one": 9])
     }
 
-    @Test func sightingsWithoutTheMarkFieldDoNotChangeIt() throws {
+    @Test func observationsWithoutTheMarkFieldDoNotChangeIt() throws {
         var script = Script()
         try script.broadcast("b1", created: 1, updated: 5, watchLater: true)
         try script.broadcast("b1", created: 1, updated: 9, title: "x")

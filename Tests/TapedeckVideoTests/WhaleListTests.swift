@@ -230,18 +230,18 @@ import Testing
         #expect(try queries.questions().questions.count == 13)
     }
 
-    @Test func usersCombineAllTheirSightings() throws {
+    @Test func usersCombineAllTheirObservations() throws {
         var script = Script()
         var user = UserObserved()
         (user.user, user.username, user.imageURL) = ("7", "Ada", "http://img.example.org/a")
-        try script.sight(user, at: 1)
+        try script.observe(user, at: 1)
         var counts = UserObserved()
         (counts.user, counts.followerCount, counts.isOwn) = ("7", 3, true)
         counts.cleared = ["followingCount"]
-        try script.sight(counts, at: 2)
+        try script.observe(counts, at: 2)
         user.username = "Adah"
         user.clearImageURL()
-        try script.sight(user, at: 3)
+        try script.observe(user, at: 3)
         try checkOrderDoesNotMatter(UserList(), script.events)
         let queries = try queries(script.events)
         let found = try #require(try queries.user("7"))

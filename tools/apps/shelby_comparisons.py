@@ -222,12 +222,12 @@ class Comparisons:
         """The broadcasts that the remote reported, folded from the log: id -> (key, time).
 
         The newest observation decides, and the observations of another device may arrive late."""
-        sightings = {}
+        observations = {}
         for event in self.phone.log("--type", "BroadcastReceived"):
             if until is None or event["position"] <= until:
-                sightings.setdefault(event["payload"]["broadcast"], []).append(event)
+                observations.setdefault(event["payload"]["broadcast"], []).append(event)
         found = {}
-        for broadcast, events in sightings.items():
+        for broadcast, events in observations.items():
             if any(event["payload"].get("removed") for event in events):
                 events.sort(key=self.version)
             payload = events[-1]["payload"]

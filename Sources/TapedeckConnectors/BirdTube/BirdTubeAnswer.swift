@@ -115,9 +115,9 @@ enum BirdTubeAccount {
             let email = try? user.text("email").value, !email.isEmpty,
             let session = try? user.text("session").value, !session.isEmpty
         else { throw SyncFailure(.remoteError, "BirdTube accepted the login but sent no session") }
-        var shown = AccountSighting(email, at: BirdTube.system)
+        var shown = AccountObservation(email, at: BirdTube.system)
         shown.take(user, nickname: "nickname", email: "email")
         return .done(
-            RemoteAccount(user: email, token: session), sightings: shown.proposals(answer))
+            RemoteAccount(user: email, token: session), observations: shown.proposals(answer))
     }
 }

@@ -143,7 +143,7 @@ package struct BirdTubeConnector: Connector {
             let chat = BirdTubeChat(video: video.video, channel: video.channel)
             content.leads.append(FeedLead(chat.feed))
         }
-        content.sightings = result.proposals
+        content.observations = result.proposals
         content.refused = result.refused.map { "\($0.path): \($0.message)" }
         content.moves = true
         let (offset, rows) = (Int64(page.place) ?? 0, Int64(list.count))
@@ -174,7 +174,7 @@ package struct BirdTubeConnector: Connector {
         for (index, value) in list.enumerated() {
             BirdTubeDocuments.addMessage(value, at: "$.messages[\(index)]", context, &result)
         }
-        content.sightings = result.proposals
+        content.observations = result.proposals
         content.refused = result.refused.map { "\($0.path): \($0.message)" }
         content.next = BirdTubeChat.next(behind: list, before: Int64(page.place) ?? .max).map {
             RemotePage(page.feed, String($0))

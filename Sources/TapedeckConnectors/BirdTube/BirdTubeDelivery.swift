@@ -89,7 +89,7 @@ enum BirdTubeDelivery {
         if message.tempID != id { message.postedAs = id }
         return Confirmation(
             remoteID: "message/\(message.message)",
-            sightings: [try ProposedEvent(sighting: message, observedAt: response.date)])
+            observations: [try ProposedEvent(observation: message, observedAt: response.date)])
     }
 }
 

@@ -59,13 +59,13 @@ struct ChannelBroadcasts: Projection {
     private static let prefix: [UInt8] = [UInt8(ascii: "b")]
 
     func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
-        let sighting = try event.decode(BroadcastReceived.self)
-        let name = RowKey(ChannelBroadcasts.prefix + Array(sighting.broadcast.utf8))
+        let observation = try event.decode(BroadcastReceived.self)
+        let name = RowKey(ChannelBroadcasts.prefix + Array(observation.broadcast.utf8))
         var broadcast = try key.item(name).map { try Broadcast($0) } ?? Broadcast()
-        if sighting.hasChannel { broadcast.channel = sighting.channel }
-        if sighting.hasCreatedAt { broadcast.time = sighting.createdAt.milliseconds }
+        if observation.hasChannel { broadcast.channel = observation.channel }
+        if observation.hasCreatedAt { broadcast.time = observation.createdAt.milliseconds }
         broadcast.version = event.fact?.version ?? broadcast.version
-        broadcast.isRemoved = sighting.removed
+        broadcast.isRemoved = observation.removed
         key.setItem(name, broadcast.encoded)
     }
 

@@ -76,7 +76,7 @@ package struct ShelbyConnector: Connector {
             throw SyncFailure(.remoteError, "the user has no channel of their own on Shelby")
         }
         account.details["channel"] = channel
-        var shown = AccountSighting(id, at: Shelby.system)
+        var shown = AccountObservation(id, at: Shelby.system)
         if let user = try? JSONElement(user, at: "$[0]") {
             shown.take(user, nickname: "nickname", image: "user_image")
         }
@@ -88,7 +88,7 @@ package struct ShelbyConnector: Connector {
                     if case .string(let name) = service { name } else { nil }
                 })
         }
-        return .done(account, sightings: shown.proposals(answers[2]))
+        return .done(account, observations: shown.proposals(answers[2]))
     }
 
     package func authorize(
@@ -127,7 +127,7 @@ package struct ShelbyConnector: Connector {
             throw SyncFailure(error.code, error.message, hint: error.hint)
         }
         var content = RemoteContent()
-        content.sightings = result.proposals
+        content.observations = result.proposals
         content.refused = result.refused.map { "\($0.path): \($0.message)" }
         if result.refused.isEmpty {
             let ids = list.compactMap { Self.text($0, "_id", "id") }
@@ -165,7 +165,7 @@ package struct ShelbyConnector: Connector {
             removal.updatedAt = Google_Protobuf_Timestamp(
                 milliseconds: Int64(clamping: known.version))
             removal.removed = true
-            return try ProposedEvent(sighting: removal, observedAt: list.readAt)
+            return try ProposedEvent(observation: removal, observedAt: list.readAt)
         }
         return ListFindings(removals: removals, isPartial: gone.count < missing.count)
     }
@@ -298,29 +298,31 @@ package struct ShelbyConnector: Connector {
         _ response: RemoteResponse, _ intent: Intent
     ) throws(SyncFailure) -> Confirmation {
         do {
-            if let sighting = try? BroadcastReceived(
-                shelby: JSONElement(answer, at: "$")), sighting.broadcast == broadcast,
-                let shown = flag.value(in: sighting)
+            if let observation = try? BroadcastReceived(
+                shelby: JSONElement(answer, at: "$")), observation.broadcast == broadcast,
+                let shown = flag.value(in: observation)
             {
                 guard shown == value else {
                     throw SyncFailure(
                         .remoteError, "Shelby accepted the change but did not apply it")
                 }
                 return Confirmation(
-                    remoteID: broadcast, remoteVersion: sighting.remoteVersion ?? 0,
-                    sightings: [
-                        try ProposedEvent(sighting: sighting, observedAt: response.date)
+                    remoteID: broadcast, remoteVersion: observation.remoteVersion ?? 0,
+                    observations: [
+                        try ProposedEvent(observation: observation, observedAt: response.date)
                     ])
             }
-            var sighting = BroadcastReceived()
-            sighting.broadcast = broadcast
-            sighting.video = String(intent.key.name)
-            flag.set(value, in: &sighting)
+            var observation = BroadcastReceived()
+            observation.broadcast = broadcast
+            observation.video = String(intent.key.name)
+            flag.set(value, in: &observation)
             let time = response.date ?? Int64(intent.event.stamp.milliseconds)
-            sighting.updatedAt = Google_Protobuf_Timestamp(milliseconds: time)
+            observation.updatedAt = Google_Protobuf_Timestamp(milliseconds: time)
             return Confirmation(
                 remoteID: broadcast, remoteVersion: UInt64(max(0, time)),
-                sightings: [try ProposedEvent(sighting: sighting, observedAt: response.date)])
+                observations: [
+                    try ProposedEvent(observation: observation, observedAt: response.date)
+                ])
         } catch let failure as SyncFailure {
             throw failure
         } catch {
@@ -419,19 +421,19 @@ package struct ShelbyConnector: Connector {
 }
 
 extension ShelbyConnector.Flag {
-    fileprivate func value(in sighting: BroadcastReceived) -> Bool? {
+    fileprivate func value(in observation: BroadcastReceived) -> Bool? {
         switch self {
-        case .watchLater: sighting.hasWatchLater ? sighting.watchLater : nil
-        case .liked: sighting.hasLiked ? sighting.liked : nil
-        case .watched: sighting.hasWatched ? sighting.watched : nil
+        case .watchLater: observation.hasWatchLater ? observation.watchLater : nil
+        case .liked: observation.hasLiked ? observation.liked : nil
+        case .watched: observation.hasWatched ? observation.watched : nil
         }
     }
 
-    fileprivate func set(_ value: Bool, in sighting: inout BroadcastReceived) {
+    fileprivate func set(_ value: Bool, in observation: inout BroadcastReceived) {
         switch self {
-        case .watchLater: sighting.watchLater = value
-        case .liked: sighting.liked = value
-        case .watched: sighting.watched = value
+        case .watchLater: observation.watchLater = value
+        case .liked: observation.liked = value
+        case .watched: observation.watched = value
         }
     }
 }

@@ -98,17 +98,17 @@ extension JSONElement {
     func description(
         of video: String, in prefix: String = ""
     ) throws(IngestRefusal) -> VideoDescribed? {
-        var sighting = VideoDescribed()
-        sighting.video = video
-        if let value = try filledText(prefix + "title") { sighting.title = value }
-        if let value = webURL(prefix + "thumbnail_url") { sighting.thumbnailURL = value }
-        if let value = try? filledText(prefix + "description") { sighting.description_p = value }
-        if let value = duration(prefix + "duration") { sighting.durationSeconds = value }
+        var observation = VideoDescribed()
+        observation.video = video
+        if let value = try filledText(prefix + "title") { observation.title = value }
+        if let value = webURL(prefix + "thumbnail_url") { observation.thumbnailURL = value }
+        if let value = try? filledText(prefix + "description") { observation.description_p = value }
+        if let value = duration(prefix + "duration") { observation.durationSeconds = value }
         guard
-            sighting.hasTitle || sighting.hasThumbnailURL || sighting.hasDescription_p
-                || sighting.hasDurationSeconds
+            observation.hasTitle || observation.hasThumbnailURL || observation.hasDescription_p
+                || observation.hasDurationSeconds
         else { return nil }
-        return sighting
+        return observation
     }
 
     /// Returns a string; nil if it is missing or empty.

@@ -41,11 +41,11 @@ struct ShelbyFrames: Projection {
             key.state.newestMessage = max(key.state.newestMessage, id.text)
             return
         }
-        let sighting = try event.decode(FrameObserved.self)
-        let name = RowKey(ShelbyFrames.prefix + Array(sighting.frame.utf8))
+        let observation = try event.decode(FrameObserved.self)
+        let name = RowKey(ShelbyFrames.prefix + Array(observation.frame.utf8))
         var frame =
-            try key.item(name).map { try KnownFrame($0) } ?? KnownFrame(id: sighting.frame)
-        frame.take(sighting)
+            try key.item(name).map { try KnownFrame($0) } ?? KnownFrame(id: observation.frame)
+        frame.take(observation)
         key.setItem(name, frame.encoded)
     }
 
@@ -66,12 +66,12 @@ struct KnownFrame: Hashable {
 
     init(id: String) { self.id = id }
 
-    mutating func take(_ sighting: FrameObserved) {
-        if sighting.hasConversation { conversation = sighting.conversation }
-        if sighting.hasCreator { creator = sighting.creator }
-        if sighting.hasLiked { isLiked = sighting.liked }
-        if sighting.hasLikedCopy { isCopy = sighting.likedCopy }
-        isRemoved = sighting.removed
+    mutating func take(_ observation: FrameObserved) {
+        if observation.hasConversation { conversation = observation.conversation }
+        if observation.hasCreator { creator = observation.creator }
+        if observation.hasLiked { isLiked = observation.liked }
+        if observation.hasLikedCopy { isCopy = observation.likedCopy }
+        isRemoved = observation.removed
     }
 
     init(_ bytes: [UInt8]) throws(ModelError) {

@@ -208,11 +208,11 @@ extension ShelbyV1Connector {
         let time = observedAt(response, intent)
         guard let shown, shown.upvoters != nil else {
             let frame = LikeBaseline(delivery.baseline).frame
-            return Confirmation(sightings: try flag(true, [frame], of: intent.key, time))
+            return Confirmation(observations: try flag(true, [frame], of: intent.key, time))
         }
         var reading = ShelbyV1Reading(account, observedAt: time)
         reading.add(shown, isShared: true, at: "$")
-        return Confirmation(sightings: reading.content.sightings)
+        return Confirmation(observations: reading.content.observations)
     }
 
     /// If the copy is not found, the like was removed earlier.
@@ -236,7 +236,7 @@ extension ShelbyV1Connector {
         let liked = delivery.baseline.split(separator: " ").map(String.init)
         return Confirmation(
             remoteID: delivery.target,
-            sightings: [try proposal(copy, time), try proposal(listed, time)]
+            observations: [try proposal(copy, time), try proposal(listed, time)]
                 + (try flag(false, liked, of: intent.key, time)))
     }
 
@@ -244,23 +244,23 @@ extension ShelbyV1Connector {
     func flag(
         _ isLiked: Bool, _ frames: [String], of video: Tag, _ time: Int64?
     ) throws(SyncFailure) -> [ProposedEvent] {
-        var sightings: [ProposedEvent] = []
+        var observations: [ProposedEvent] = []
         for frame in frames {
             guard let id = ShelbyV1ID(frame) else { continue }
             var known = FrameObserved()
             known.frame = frame
             known.video = String(video.name)
             known.liked = isLiked
-            sightings.append(try proposal(known, time))
+            observations.append(try proposal(known, time))
             var broadcast = BroadcastReceived()
             broadcast.broadcast = frame
             broadcast.video = String(video.name)
             broadcast.liked = isLiked
             // A frame's creation time is its version; without it, observations cannot be compared.
             broadcast.createdAt = Google_Protobuf_Timestamp(milliseconds: id.milliseconds)
-            sightings.append(try proposal(broadcast, time))
+            observations.append(try proposal(broadcast, time))
         }
-        return sightings
+        return observations
     }
 
     /// Returns the time at which a changed like was observed.
@@ -275,10 +275,10 @@ extension ShelbyV1Connector {
     }
 
     func proposal(
-        _ sighting: some Observation, _ time: Int64?
+        _ observation: some Observation, _ time: Int64?
     ) throws(SyncFailure) -> ProposedEvent {
         do {
-            return try ProposedEvent(sighting: sighting, observedAt: time)
+            return try ProposedEvent(observation: observation, observedAt: time)
         } catch {
             throw SyncFailure(
                 .remoteError, "Shelby's response cannot be recorded: \(ForeignError.text(error))")
@@ -332,8 +332,8 @@ extension ShelbyV1Connector {
             return .found(
                 Confirmation(
                     remoteID: copy.id.text,
-                    sightings: [
-                        try proposal(copy.sighting(for: account.user), time),
+                    observations: [
+                        try proposal(copy.observation(for: account.user), time),
                         try proposal(copy.listing(on: VideoGroup.personalRoll), time),
                     ] + (try flag(true, [frame], of: intent.key, time))))
         }
@@ -363,7 +363,7 @@ extension ShelbyV1Connector {
         else { return .missing }
         var reading = ShelbyV1Reading(account, observedAt: observedAt(response, intent))
         reading.add(frame, isShared: true, at: "$")
-        return .found(Confirmation(sightings: reading.content.sightings))
+        return .found(Confirmation(observations: reading.content.observations))
     }
 
     /// The maximum time, in milliseconds, by which this device's clock may be ahead of the
@@ -398,12 +398,12 @@ extension ShelbyV1Connector {
         _ intent: Intent
     ) throws(SyncFailure) -> Confirmation {
         guard let message else { return Confirmation() }
-        let sighting = message.sighting(
+        let observation = message.observation(
             of: String(intent.key.name),
             in: (try? element(conversation).text("id").value).flatMap { $0 },
             postedAs: intent.event.id)
         return Confirmation(
-            remoteID: message.id.text, sightings: [try proposal(sighting, response.date)])
+            remoteID: message.id.text, observations: [try proposal(observation, response.date)])
     }
 }
 

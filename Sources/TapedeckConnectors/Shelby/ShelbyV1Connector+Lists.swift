@@ -56,7 +56,7 @@ extension ShelbyV1Connector {
                 var removal = CommentObserved()
                 (removal.comment, removal.video, removal.removed) = (comment, video, true)
                 removal.conversation = id
-                return try ProposedEvent(sighting: removal, observedAt: list.readAt)
+                return try ProposedEvent(observation: removal, observedAt: list.readAt)
             }
             return ListFindings(removals: removals)
         case .feed(.roll(let id)):
@@ -69,9 +69,9 @@ extension ShelbyV1Connector {
             let removals = try known.followedLists().filter {
                 !list.entries.contains(String($0.dropFirst(VideoGroup.roll("").count)))
             }.map { name in
-                var sighting = ListObserved()
-                (sighting.list, sighting.followed) = (name, false)
-                return try proposal(sighting, list.readAt)
+                var observation = ListObserved()
+                (observation.list, observation.followed) = (name, false)
+                return try proposal(observation, list.readAt)
             }
             return ListFindings(removals: removals)
         case .feed, nil: return ListFindings()

@@ -122,7 +122,7 @@ package struct ShelbyV1Connector: Connector {
         else {
             throw SyncFailure(.remoteError, "Shelby's response does not identify the user")
         }
-        var shown = AccountSighting(id, at: Shelby.system)
+        var shown = AccountObservation(id, at: Shelby.system)
         shown.take(user, nickname: "nickname", email: "primary_email", image: "user_image")
         if let links = try? user.list("authentications") {
             shown.take(
@@ -132,7 +132,7 @@ package struct ShelbyV1Connector: Connector {
         }
         return .done(
             RemoteAccount(user: id, token: token, details: [ShelbyV1Connector.roll: roll]),
-            sightings: shown.proposals(answer) + contacts(of: user, answer))
+            observations: shown.proposals(answer) + contacts(of: user, answer))
     }
 
     /// Returns observations of the newest addresses to which the user has sent videos, at most
@@ -150,7 +150,7 @@ package struct ShelbyV1Connector: Connector {
             // Skip duplicates: the remote may list an address several times, in different
             // spellings.
             guard entities.insert(contact.entity).inserted else { return nil }
-            return try? ProposedEvent(sighting: contact, observedAt: answer.date)
+            return try? ProposedEvent(observation: contact, observedAt: answer.date)
         }
     }
 
@@ -397,12 +397,12 @@ struct ShelbyV1Reading {
         frame.refused.forEach { refuse($0) }
         if frame.isLike(of: user) { likes.append(frame) }
         if isShared { propose(frame.broadcast(for: user), at: path) }
-        propose(frame.sighting(for: user), at: path)
+        propose(frame.observation(for: user), at: path)
         if let description = frame.description {
             propose(description, reportedAt: frame.id.milliseconds, at: path)
         }
         for message in frame.messages {
-            propose(message.sighting(of: frame.video, in: frame.conversation), at: path)
+            propose(message.observation(of: frame.video, in: frame.conversation), at: path)
         }
         if let conversation = frame.conversation, ShelbyV1ID(conversation) != nil,
             frame.hasMessages, frame.refused.isEmpty
@@ -415,12 +415,12 @@ struct ShelbyV1Reading {
     }
 
     private mutating func propose(
-        _ sighting: some Observation, reportedAt: Int64? = nil, at path: String
+        _ observation: some Observation, reportedAt: Int64? = nil, at path: String
     ) {
         do {
             let proposal = try ProposedEvent(
-                sighting: sighting, observedAt: observedAt, reportedAt: reportedAt)
-            content.sightings += [proposal] + (try IngestContext.findings(of: proposal))
+                observation: observation, observedAt: observedAt, reportedAt: reportedAt)
+            content.observations += [proposal] + (try IngestContext.findings(of: proposal))
         } catch let error as ModelError {
             refuse(IngestRefusal(path, error))
         } catch {

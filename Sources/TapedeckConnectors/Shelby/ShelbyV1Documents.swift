@@ -140,52 +140,52 @@ struct ShelbyV1Frame {
     ///
     /// - Parameter user: The user whose likes are reported; nil if no user is logged in.
     func broadcast(for user: String?) -> BroadcastReceived {
-        var sighting = BroadcastReceived()
-        sighting.broadcast = id.text
-        sighting.video = video
-        if let title { sighting.title = title }
-        if let nickname { sighting.sharer = nickname }
-        if let origin { sighting.origin = origin }
-        if let picture { sighting.sharerImageURL = picture }
+        var observation = BroadcastReceived()
+        observation.broadcast = id.text
+        observation.video = video
+        if let title { observation.title = title }
+        if let nickname { observation.sharer = nickname }
+        if let origin { observation.origin = origin }
+        if let picture { observation.sharerImageURL = picture }
         // The sharer's comment is the first message, if the sharer wrote it.
-        if let first = messages.first, first.user == creator { sighting.message = first.comment }
-        sighting.createdAt = Google_Protobuf_Timestamp(milliseconds: id.milliseconds)
-        if let upvoters, let user { sighting.liked = upvoters.contains(user) }
-        return sighting
+        if let first = messages.first, first.user == creator { observation.message = first.comment }
+        observation.createdAt = Google_Protobuf_Timestamp(milliseconds: id.milliseconds)
+        if let upvoters, let user { observation.liked = upvoters.contains(user) }
+        return observation
     }
 
     /// Returns the observation that a list contains the frame's video, with the id of `entry` or,
     /// if `entry` is nil, of the frame.
     func listing(as entry: ShelbyV1ID? = nil, on list: String) -> VideoListed {
-        var sighting = VideoListed()
-        sighting.list = list
-        sighting.entry = (entry ?? id).text
-        sighting.video = video
-        sighting.listedAt = Google_Protobuf_Timestamp(
+        var observation = VideoListed()
+        observation.list = list
+        observation.entry = (entry ?? id).text
+        observation.video = video
+        observation.listedAt = Google_Protobuf_Timestamp(
             milliseconds: (entry ?? id).milliseconds)
-        return sighting
+        return observation
     }
 
     /// Returns an observation of the frame.
     ///
     /// - Parameter user: The user whose likes are reported; nil if no user is logged in.
-    func sighting(for user: String?) -> FrameObserved {
-        var sighting = FrameObserved()
-        sighting.frame = id.text
-        sighting.video = video
-        if let conversation { sighting.conversation = conversation }
-        if let creator { sighting.creator = creator }
-        if let title { sighting.title = title }
-        if let upvoters, let user { sighting.liked = upvoters.contains(user) }
-        if let user, isLike(of: user) { sighting.likedCopy = true }
+    func observation(for user: String?) -> FrameObserved {
+        var observation = FrameObserved()
+        observation.frame = id.text
+        observation.video = video
+        if let conversation { observation.conversation = conversation }
+        if let creator { observation.creator = creator }
+        if let title { observation.title = title }
+        if let upvoters, let user { observation.liked = upvoters.contains(user) }
+        if let user, isLike(of: user) { observation.likedCopy = true }
         // 0 means never.
         if let first = unplayableAt.first, first > 0 {
-            sighting.firstUnplayableAt = Google_Protobuf_Timestamp(milliseconds: first)
+            observation.firstUnplayableAt = Google_Protobuf_Timestamp(milliseconds: first)
         }
         if let last = unplayableAt.last, last > 0 {
-            sighting.lastUnplayableAt = Google_Protobuf_Timestamp(milliseconds: last)
+            observation.lastUnplayableAt = Google_Protobuf_Timestamp(milliseconds: last)
         }
-        return sighting
+        return observation
     }
 }
 
@@ -226,18 +226,18 @@ struct ShelbyV1Message {
     ///
     /// - Parameter intent: The event of the user's comment that created the message; nil if there
     ///   is none.
-    func sighting(
+    func observation(
         of video: String, in conversation: String?, postedAs intent: EventID? = nil
     ) -> CommentObserved {
-        var sighting = CommentObserved()
-        if let conversation { sighting.conversation = conversation }
-        sighting.comment = comment
-        sighting.video = video
-        sighting.text = text
-        if let nickname { sighting.author = nickname }
-        sighting.createdAt = Google_Protobuf_Timestamp(milliseconds: id.milliseconds)
-        if let intent { sighting.postedAs = intent.description }
-        return sighting
+        var observation = CommentObserved()
+        if let conversation { observation.conversation = conversation }
+        observation.comment = comment
+        observation.video = video
+        observation.text = text
+        if let nickname { observation.author = nickname }
+        observation.createdAt = Google_Protobuf_Timestamp(milliseconds: id.milliseconds)
+        if let intent { observation.postedAs = intent.description }
+        return observation
     }
 
     /// The id of the message, with a prefix that makes it unique among the comments of all systems.

@@ -104,14 +104,14 @@ enum ShelbyV1Lists {
             if isEntry, let roll = frame.roll {
                 context.propose(frame.listing(on: VideoGroup.roll(roll)), at: path, in: &result)
             }
-            context.propose(frame.sighting(for: nil), at: path, in: &result)
+            context.propose(frame.observation(for: nil), at: path, in: &result)
             if let description = frame.description {
                 context.propose(
                     description, reportedAt: frame.id.milliseconds, at: path, in: &result)
             }
             for message in frame.messages {
                 context.propose(
-                    message.sighting(of: frame.video, in: frame.conversation), at: path,
+                    message.observation(of: frame.video, in: frame.conversation), at: path,
                     in: &result)
             }
         } catch {

@@ -100,11 +100,11 @@ package struct TVmazeConnector: Connector {
                 .unavailable, "TVmaze's response does not match its API: \(refusal.message)")
         }
         var content = RemoteContent()
-        content.sightings = result.proposals
+        content.observations = result.proposals
         content.refused = result.refused.map { "\(page.feed) \($0.path): \($0.message)" }
         guard TVmazeConnector.day(page) != nil else { return content }
-        for sighting in result.proposals where sighting.type == ShowObserved.eventType {
-            guard let show = try? ShowObserved(payload: sighting.payload) else { continue }
+        for observation in result.proposals where observation.type == ShowObserved.eventType {
+            guard let show = try? ShowObserved(payload: observation.payload) else { continue }
             content.leads.append(
                 FeedLead(
                     RemotePage("\(TVmazeConnector.shows)/\(show.show)/cast"),

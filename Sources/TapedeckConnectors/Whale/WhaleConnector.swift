@@ -86,13 +86,13 @@ package struct WhaleConnector: Connector {
         }
         let token = header.hasPrefix("Bearer ") ? String(header.dropFirst(7)) : header
         let seconds = answer.header("x-expires").flatMap { UInt64($0) }
-        var shown = AccountSighting(String(id), at: Whale.system)
+        var shown = AccountObservation(String(id), at: Whale.system)
         shown.take(user, nickname: "username", email: "email", image: "image_url")
         return .done(
             RemoteAccount(
                 user: String(id), token: token,
                 expiresAt: seconds.map { min($0, UInt64(Int64.max) / 1_000) * 1_000 }),
-            sightings: shown.proposals(answer))
+            observations: shown.proposals(answer))
     }
 
     package func authorize(
@@ -138,19 +138,19 @@ package struct WhaleConnector: Connector {
         _ response: RemoteResponse, of page: RemotePage, _ account: RemoteAccount
     ) throws(SyncFailure) -> RemoteContent {
         var content = RemoteContent()
-        var sightings = WhaleSightings(response)
+        var observations = WhaleObservations(response)
         if page.feed == WhaleConnector.session {
             let user = try WhaleAnswer.element(response)
-            sightings.read { (sightings) throws(IngestRefusal) in
-                sightings.add(try WhaleDocuments.user(user), at: user.path)
-                sightings.add(try WhaleDocuments.counts(user, isOwn: true), at: user.path)
+            observations.read { (observations) throws(IngestRefusal) in
+                observations.add(try WhaleDocuments.user(user), at: user.path)
+                observations.add(try WhaleDocuments.counts(user, isOwn: true), at: user.path)
             }
         } else {
             let read = try WhalePage(response)
             var entries: [String] = []
             for row in read.rows {
-                sightings.read { (sightings) throws(IngestRefusal) in
-                    try add(row, of: page.feed, to: &sightings, &content)
+                observations.read { (observations) throws(IngestRefusal) in
+                    try add(row, of: page.feed, to: &observations, &content)
                     entries.append(String(try row.id()))
                 }
             }
@@ -165,22 +165,22 @@ package struct WhaleConnector: Connector {
             }
             content.moves = true
         }
-        content.sightings = sightings.result.proposals
-        content.refused += sightings.refused
+        content.observations = observations.result.proposals
+        content.refused += observations.refused
         return content
     }
 
     private func add(
-        _ row: JSONElement, of feed: String, to sightings: inout WhaleSightings,
+        _ row: JSONElement, of feed: String, to observations: inout WhaleObservations,
         _ content: inout RemoteContent
     ) throws(IngestRefusal) {
         switch feed {
-        case "users": sightings.add(try WhaleDocuments.user(row), at: row.path)
-        case "questions": try sightings.addQuestion(row)
+        case "users": observations.add(try WhaleDocuments.user(row), at: row.path)
+        case "questions": try observations.addQuestion(row)
         case WhaleConnector.answers:
             let answer = try WhaleDocuments.answer(row)
-            let isRead = sightings.add(answer, at: row.path) != nil
-            try sightings.addQuestion(try row.member("question"))
+            let isRead = observations.add(answer, at: row.path) != nil
+            try observations.addQuestion(try row.member("question"))
             guard isRead else { return }
             // A null count means that the list is empty.
             let (comments, likes) = (
@@ -196,10 +196,10 @@ package struct WhaleConnector: Connector {
                         RemotePage(feed), version: isEmpty ? "0" : String(count),
                         isEmpty: isEmpty))
             }
-        case _ where feed.hasSuffix("/comments"): try sightings.addComment(row)
+        case _ where feed.hasSuffix("/comments"): try observations.addComment(row)
         default:
-            sightings.add(try WhaleDocuments.like(row), at: row.path)
-            try sightings.addUser("user", of: row)
+            observations.add(try WhaleDocuments.like(row), at: row.path)
+            try observations.addUser("user", of: row)
         }
     }
 
@@ -233,7 +233,7 @@ package struct WhaleConnector: Connector {
                 else { return nil }
                 var comment = CommentObserved()
                 (comment.comment, comment.answer, comment.removed) = (id, answer, true)
-                return try ProposedEvent(sighting: comment, observedAt: list.readAt)
+                return try ProposedEvent(observation: comment, observedAt: list.readAt)
             }
             return ListFindings(removals: removals)
         case .likes(let answer):
@@ -244,7 +244,7 @@ package struct WhaleConnector: Connector {
                 var like = LikeObserved()
                 (like.like, like.answer, like.user) = (known.like, answer, known.user)
                 like.removed = true
-                return try ProposedEvent(sighting: like, observedAt: list.readAt)
+                return try ProposedEvent(observation: like, observedAt: list.readAt)
             }
             return ListFindings(removals: removals)
         case nil: return ListFindings()
@@ -272,7 +272,7 @@ package struct WhaleConnector: Connector {
         guard !list.hasRepeats else { return ListFindings(isPartial: true) }
         return ListFindings(
             removals: try removals.map {
-                try ProposedEvent(sighting: $0, observedAt: list.readAt)
+                try ProposedEvent(observation: $0, observedAt: list.readAt)
             }, needConfirmation: true)
     }
 

@@ -151,30 +151,30 @@ enum WhaleDelivery {
     static func confirmation(
         of row: JSONElement, _ intent: Intent, _ response: RemoteResponse
     ) throws(IngestRefusal) -> Confirmation {
-        var sightings = WhaleSightings(response)
+        var observations = WhaleObservations(response)
         let kind: String
         let event = intent.event.id
         switch intent.event.type {
         case CommentPosted.eventType:
             kind = "comment"
-            try sightings.addComment(row, postedAs: event)
+            try observations.addComment(row, postedAs: event)
         case LikeToggled.eventType:
             kind = "like"
-            sightings.add(try WhaleDocuments.like(row), at: row.path)
+            observations.add(try WhaleDocuments.like(row), at: row.path)
         case QuestionAsked.eventType:
             kind = "question"
-            try sightings.addQuestion(row, postedAs: event)
+            try observations.addQuestion(row, postedAs: event)
         case ProfileEdited.eventType:
             kind = "user"
-            sightings.add(try WhaleDocuments.user(row), at: row.path)
+            observations.add(try WhaleDocuments.user(row), at: row.path)
         default:
             kind = "answer"
-            sightings.add(try WhaleDocuments.answer(row, postedAs: event), at: row.path)
-            try sightings.addQuestion(try row.member("question"))
+            observations.add(try WhaleDocuments.answer(row, postedAs: event), at: row.path)
+            try observations.addQuestion(try row.member("question"))
         }
         // A comment and a like on the same answer may have the same id, so the remote id includes
         // the kind.
         return Confirmation(
-            remoteID: "\(kind)/\(try row.id())", sightings: sightings.result.proposals)
+            remoteID: "\(kind)/\(try row.id())", observations: observations.result.proposals)
     }
 }

@@ -189,7 +189,7 @@ extension JSONElement {
 }
 
 /// The observations of a response, added row by row.
-struct WhaleSightings {
+struct WhaleObservations {
     private(set) var result = IngestResult()
     private let context: IngestContext
 
@@ -202,15 +202,15 @@ struct WhaleSightings {
 
     /// Adds an observation and returns its index, or nil if it is a duplicate or was refused.
     @discardableResult
-    mutating func add(_ sighting: some Observation, at path: String) -> Int? {
+    mutating func add(_ observation: some Observation, at path: String) -> Int? {
         let count = result.proposals.count
-        context.propose(sighting, at: path, in: &result)
+        context.propose(observation, at: path, in: &result)
         return result.proposals.count > count ? count : nil
     }
 
     /// Runs `body` and records its error as a refusal, so that one bad row does not affect the
     /// other rows.
-    mutating func read(_ body: (inout WhaleSightings) throws(IngestRefusal) -> Void) {
+    mutating func read(_ body: (inout WhaleObservations) throws(IngestRefusal) -> Void) {
         do throws(IngestRefusal) {
             try body(&self)
         } catch {

@@ -348,7 +348,7 @@ package struct WholeList: Sendable {
 /// The content of a page.
 package struct RemoteContent: Sendable {
     /// The observations, in document order.
-    package var sightings: [ProposedEvent] = []
+    package var observations: [ProposedEvent] = []
     /// The invalid parts of the document, each with its location and the error.
     package var refused: [String] = []
     /// The next page; nil at the end.
@@ -394,8 +394,8 @@ package struct RequestMoment: Hashable, Sendable {
 package enum LoginStep: Sendable {
     /// Send a request, with the account's credentials if an account is given.
     case send(RemoteRequest, as: RemoteAccount?)
-    /// The login is complete; `sightings` are facts about the account, without credentials.
-    case done(RemoteAccount, sightings: [ProposedEvent] = [])
+    /// The login is complete; `observations` are facts about the account, without credentials.
+    case done(RemoteAccount, observations: [ProposedEvent] = [])
 }
 
 /// A change that the user wants a remote to make.
@@ -525,7 +525,7 @@ package struct Confirmation: Sendable {
     /// The remote's version of the object; 0 if there is no version.
     package var remoteVersion: UInt64
     /// Observations of the remote's new state, recorded together with the outcome.
-    package var sightings: [ProposedEvent]
+    package var observations: [ProposedEvent]
     /// Whether the remote has made the change.
     ///
     /// If the remote has only accepted the request, or does not report whether it made the change,
@@ -540,11 +540,11 @@ package struct Confirmation: Sendable {
     }
 
     package init(
-        remoteID: String = "", remoteVersion: UInt64 = 0, sightings: [ProposedEvent] = []
+        remoteID: String = "", remoteVersion: UInt64 = 0, observations: [ProposedEvent] = []
     ) {
         self.remoteID = remoteID
         self.remoteVersion = remoteVersion
-        self.sightings = sightings
+        self.observations = observations
     }
 }
 

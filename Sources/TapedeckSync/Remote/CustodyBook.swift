@@ -100,7 +100,7 @@ package struct CustodyBook {
             return 0
         }
         if passed < settling, let dispatch {
-            let row = RemoteRow.sight(remote.name, item.event, isDerived: item.isDerived, target)
+            let row = RemoteRow.dispatch(remote.name, item.event, isDerived: item.isDerived, target)
             passed = try DispatchSight.passed(since: dispatch, atLeast: passed, row, clock, in: log)
         }
         return settling > passed ? settling - passed : 0

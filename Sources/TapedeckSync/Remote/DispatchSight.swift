@@ -96,7 +96,7 @@ extension RemoteRow {
     static func sightPrefix(_ remote: String) -> String { "\(key(remote))/dispatch/" }
 
     /// Returns the name of the row that stores the first sight of the dispatch of a part.
-    static func sight(
+    static func dispatch(
         _ remote: String, _ event: EventID, isDerived: Bool, _ target: String
     ) -> String {
         let part = "\(event) \(isDerived) \(target)"

@@ -222,7 +222,7 @@ extension RemoteSession {
             let event = delivery.event.id
             for part in item.parts where part.kind == .dispatched {
                 sights.remove(
-                    RemoteRow.sight(remote.name, event, isDerived: item.isDerived, part.target))
+                    RemoteRow.dispatch(remote.name, event, isDerived: item.isDerived, part.target))
             }
             switch delivery.state {
             case .refused(let code, let message):

@@ -397,7 +397,7 @@ extension RemoteSession {
     private mutating func confirmed(
         _ confirmation: Confirmation, _ delivery: Delivery, of intent: Intent
     ) throws {
-        var events = confirmation.sightings
+        var events = confirmation.observations
         if delivery.safety == .natural {
             delivered[intent.event.id, default: []].insert(delivery.target)
         }
@@ -499,7 +499,7 @@ extension RemoteSession {
     /// Returns a row without a value, which deletes the first sight of a part's last dispatch when
     /// it is written.
     private func endedSight(_ intent: Intent, _ target: String) -> SyncRow {
-        let name = RemoteRow.sight(
+        let name = RemoteRow.dispatch(
             remote.name, intent.event.id, isDerived: intent.isDerived, target)
         return SyncRow(name, nil)
     }

@@ -420,7 +420,7 @@ extension RemoteSession {
             noteFresh(page)
         }
         let readsAll = try reading.isAtStart && mustReadAll(content)
-        let recorded = try log.record(content.sightings, rows: rows) { recorded in
+        let recorded = try log.record(content.observations, rows: rows) { recorded in
             let walk = reading.interrupted(
                 after: content, news: recorded.isNew, covered: marks[page.feed],
                 readsAll: readsAll)

@@ -387,9 +387,9 @@ package struct RemoteSession {
         switch step {
         case .send(let request, let account):
             return try send(request, .login([], as: account))
-        case .done(let account, let sightings):
+        case .done(let account, let observations):
             do {
-                try keep(account, sightings)
+                try keep(account, observations)
             } catch let failure as SyncFailure {
                 return try end(failure)
             }
@@ -401,7 +401,7 @@ package struct RemoteSession {
         switch try connector.login(login.secrets, answers) {
         case .send(let request, let account):
             held = (request, .login(answers, as: account))
-        case .done(let account, let sightings): try keep(account, sightings)
+        case .done(let account, let observations): try keep(account, observations)
         }
     }
 
@@ -417,7 +417,7 @@ package struct RemoteSession {
         return true
     }
 
-    private mutating func keep(_ account: RemoteAccount, _ sightings: [ProposedEvent]) throws {
+    private mutating func keep(_ account: RemoteAccount, _ observations: [ProposedEvent]) throws {
         // Do not restore a login that was ended in the meantime; the session ends at its next step.
         guard try gone() == nil else { return }
         // Do not overwrite a login that was written in the meantime.
@@ -425,7 +425,7 @@ package struct RemoteSession {
             try account.check(against: try connection.account() ?? login.account?.user, at: remote)
             login.account = account
             try logins.write(login, for: remote)
-            if !sightings.isEmpty { delivering.passOver(try log.record(sightings)) }
+            if !observations.isEmpty { delivering.passOver(try log.record(observations)) }
         }
         if reading.isEmpty { try beginReading() }
     }

@@ -49,16 +49,16 @@ extension MixedActivityGenerator {
             $0.services = ["facebook", "twitter"]
             $0.channels = (0..<1 + random.below(3)).map { "d\($0 + 1)" }
         }
-        try sight(account, beside: activity)
+        try observe(account, beside: activity)
         guard system == "shelby" else { return }
         let contact = ContactObserved.with {
             ($0.address, $0.system) = ("\(activity.person)@example.org", system)
         }
-        try sight(contact, beside: activity)
+        try observe(contact, beside: activity)
         let list = ListObserved.with {
             ($0.list, $0.title) = ("roll/\(activity.person)", "Roll of \(activity.person)")
             ($0.owner, $0.followed) = (activity.person, true)
         }
-        try sight(list, beside: activity)
+        try observe(list, beside: activity)
     }
 }

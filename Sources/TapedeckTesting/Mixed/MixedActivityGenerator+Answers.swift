@@ -44,7 +44,7 @@ extension MixedActivityGenerator {
             $0.sender = String(bits % answering.users + 1)
             $0.receiver = String(bits & 3 == 0 ? Self.me : bits >> 32 % answering.users + 1)
         }
-        try sight(question, beside: activity)
+        try observe(question, beside: activity)
         if random.oneIn(4) {
             let own = QuestionAsked.with {
                 $0.receiver = somebody()
@@ -66,7 +66,7 @@ extension MixedActivityGenerator {
                 $0.likeCount = UInt64(random.below(40))
                 $0.commentCount = UInt64(random.below(10))
             }
-            try sight(seen, beside: activity)
+            try observe(seen, beside: activity)
             for _ in 0..<random.below(4) {
                 answering.like += 1
                 let like = LikeObserved.with {
@@ -74,7 +74,7 @@ extension MixedActivityGenerator {
                     $0.answer = "a\(activity.number)"
                     $0.user = somebody()
                 }
-                try sight(like, beside: activity)
+                try observe(like, beside: activity)
             }
         }
         try meet(activity)
@@ -95,7 +95,7 @@ extension MixedActivityGenerator {
                 ($0.firstName, $0.lastName) = (name, "Example")
                 $0.imageURL = "https://images.example/users/\(number).jpg"
             }
-            try sight(profile, beside: activity)
+            try observe(profile, beside: activity)
         }
         if random.oneIn(2) {
             let counts = UserObserved.with {
@@ -104,14 +104,14 @@ extension MixedActivityGenerator {
                 $0.followingCount = number % 50
                 $0.isOwn = number == Self.me
             }
-            try sight(counts, beside: activity)
+            try observe(counts, beside: activity)
         }
         let (followed, follower) = (somebody(), somebody())
         if random.oneIn(2), followed != follower {
             let edge = FollowObserved.with {
                 ($0.user, $0.follower, $0.isOn) = (followed, follower, !random.oneIn(8))
             }
-            try sight(edge, beside: activity)
+            try observe(edge, beside: activity)
         }
         if random.oneIn(3) {
             let toggle = FollowToggled.with {

@@ -25,7 +25,7 @@ extension MixedActivityGenerator {
                 ($0.text, $0.author) = (other.saying, other.person)
                 $0.createdAt.seconds = Int64(activity.atMilliseconds / 1_000)
             }
-            try sight(comment, beside: activity)
+            try observe(comment, beside: activity)
         }
         if random.oneIn(2) {
             let like = LikeToggled.with {
@@ -61,7 +61,7 @@ extension MixedActivityGenerator {
                 $0.isGuest = false
                 if random.oneIn(32) { $0.isBlocked = true }
             }
-            try sight(message, beside: activity)
+            try observe(message, beside: activity)
         }
         guard random.oneIn(4) else { return }
         let own = ChatMessagePosted.with {
@@ -96,6 +96,6 @@ extension MixedActivityGenerator {
             $0.views = activity.number / (activity.videoRank + 1) + 1
             $0.channel = "https://chat.example/\(activity.videoRank)"
         }
-        try sight(seen, beside: activity)
+        try observe(seen, beside: activity)
     }
 }

@@ -23,10 +23,10 @@ extension MixedActivityGenerator {
         let isOnWeb = show % 8 == 0
         let today = CalendarDay(milliseconds: Int64(now), offsetSeconds: 0)
         let day = today.adding(random.below(Self.daysAhead + 1))
-        if random.oneIn(3) { try sight(self.show(show, version, isOnWeb), beside: activity) }
+        if random.oneIn(3) { try observe(self.show(show, version, isOnWeb), beside: activity) }
         let episode = self.episode(show, version, day, isOnWeb)
-        try sight(episode, beside: activity)
-        if random.oneIn(8) { try sight(cast(show, version), beside: activity) }
+        try observe(episode, beside: activity)
+        if random.oneIn(8) { try observe(cast(show, version), beside: activity) }
 
         // Web channels have separate schedules, which are not generated here.
         guard !isOnWeb else { return }
@@ -39,7 +39,7 @@ extension MixedActivityGenerator {
             $0.episodes = television.days[day, default: []].sorted()
                 .suffix(FieldLimits.listCountMax)
         }
-        try sight(listed, beside: activity)
+        try observe(listed, beside: activity)
     }
 
     private func show(_ show: UInt64, _ version: Int64, _ isOnWeb: Bool) -> ShowObserved {

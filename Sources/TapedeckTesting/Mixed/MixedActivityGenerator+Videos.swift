@@ -15,7 +15,7 @@ extension MixedActivityGenerator {
                 $0.listedAt.seconds = Int64(activity.seconds)
                 if random.oneIn(16) { $0.removed = true }
             }
-            try sight(listed, beside: activity)
+            try observe(listed, beside: activity)
         }
         if random.oneIn(8) {
             let frame = FrameObserved.with {
@@ -29,14 +29,14 @@ extension MixedActivityGenerator {
                 $0.firstUnplayableAt.seconds = Int64(activity.seconds)
                 $0.lastUnplayableAt.seconds = Int64(activity.atMilliseconds / 1_000)
             }
-            try sight(frame, beside: activity)
+            try observe(frame, beside: activity)
             let described = VideoDescribed.with {
                 $0.video = activity.video
                 $0.title = activity.title
                 $0.thumbnailURL = "https://img.example.org/\(activity.videoRank).jpg"
                 $0.durationSeconds = Double(activity.durationSeconds)
             }
-            try sight(described, beside: activity)
+            try observe(described, beside: activity)
         }
         if random.oneIn(8) { try check(activity) }
     }

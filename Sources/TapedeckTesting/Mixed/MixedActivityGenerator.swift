@@ -95,10 +95,10 @@ public struct MixedActivityGenerator: Sendable {
     }
 
     /// Adds an observation of a remote's object at the time of an activity.
-    mutating func sight(_ sighting: some Observation, beside activity: Activity) throws {
+    mutating func observe(_ observation: some Observation, beside activity: Activity) throws {
         add(
             try ProposedEvent(
-                sighting: sighting, observedAt: Int64(activity.atMilliseconds)),
+                observation: observation, observedAt: Int64(activity.atMilliseconds)),
             activity)
     }
 

@@ -88,11 +88,19 @@ extension ProposedEvent {
     ///     one object, each report needs its own time; otherwise, the reports would replace each
     ///     other and be recorded again at every sync.
     public init(
+        observation: some Observation, observedAt: Int64?, reportedAt: Int64? = nil
+    ) throws {
+        try self.init(observation) {
+            observation.fact(payload: $0, observedAt: observedAt, reportedAt: reportedAt)
+        }
+    }
+
+    /// The former name of `init(observation:observedAt:reportedAt:)`.
+    @available(*, deprecated, renamed: "init(observation:observedAt:reportedAt:)")
+    public init(
         sighting: some Observation, observedAt: Int64?, reportedAt: Int64? = nil
     ) throws {
-        try self.init(sighting) {
-            sighting.fact(payload: $0, observedAt: observedAt, reportedAt: reportedAt)
-        }
+        try self.init(observation: sighting, observedAt: observedAt, reportedAt: reportedAt)
     }
 }
 

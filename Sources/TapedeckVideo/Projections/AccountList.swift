@@ -36,7 +36,7 @@ public struct AccountList: Projection {
     /// The known facts about an account.
     public struct State: ProjectionState, Equatable {
         /// The observations of the account.
-        var sightings = SightingStack<AccountObserved>()
+        var observations = ObservationStack<AccountObserved>()
         /// The order of the last sign-in or sign-out.
         private(set) var change: FoldOrder?
         /// Whether the user is signed in.
@@ -57,14 +57,14 @@ public struct AccountList: Projection {
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 
         init(reading bytes: inout StateReader) throws(ModelError) {
-            sightings = try SightingStack(decoding: &bytes)
+            observations = try ObservationStack(decoding: &bytes)
             change = try bytes.optional { (reader) throws(ModelError) in try reader.foldOrder() }
             isSignedIn = try bytes.bool()
         }
 
         /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
-            sightings.encode(into: &bytes)
+            observations.encode(into: &bytes)
             bytes.add(change) { $0.add($1) }
             bytes.add(isSignedIn)
         }
@@ -76,8 +76,8 @@ public struct AccountList: Projection {
             key.state.take(isIn: event.typeIndex == 1, event.order)
             return
         }
-        let sighting = try event.decode(AccountObserved.self).normalized()
-        key.state.sightings.add(sighting, payload: event.payload, order: event.order)
+        let observation = try event.decode(AccountObserved.self).normalized()
+        key.state.observations.add(observation, payload: event.payload, order: event.order)
     }
 
     /// Adds a row for the account, and another row if the user is signed in.
@@ -87,7 +87,7 @@ public struct AccountList: Projection {
         value.add(system)
         value.add(account)
         state.encode(into: &value)
-        let nickname = AccountList.nickname(of: state.sightings.merged, account)
+        let nickname = AccountList.nickname(of: state.observations.merged, account)
         let name = RowKey().text(system).text(nickname.lowercased()).text(account)
         rows.add(table: Table.byName, key: name, value: value.bytes)
         if state.isSignedIn {
@@ -111,19 +111,19 @@ public struct AccountList: Projection {
     }
 }
 
-extension AccountObserved: PartialSighting {
+extension AccountObserved: PartialObservation {
     static let clearable = [
         "nickname": 3, "email": 4, "image": 5, "services": 6, "channels": 7,
     ]
 
-    static let sightingFields: [SightingField<AccountObserved>] = [
-        SightingField(\.account),
-        SightingField(\.system),
-        SightingField("nickname", \.hasNickname, \.nickname) { $0.clearNickname() },
-        SightingField("email", \.hasEmail, \.email) { $0.clearEmail() },
-        SightingField("image", \.hasImage, \.image) { $0.clearImage() },
-        SightingField("services", \.hasServices, \.services) { $0.services = [] },
-        SightingField("channels", \.hasChannels, \.channels) { $0.channels = [] },
+    static let observationFields: [ObservationField<AccountObserved>] = [
+        ObservationField(\.account),
+        ObservationField(\.system),
+        ObservationField("nickname", \.hasNickname, \.nickname) { $0.clearNickname() },
+        ObservationField("email", \.hasEmail, \.email) { $0.clearEmail() },
+        ObservationField("image", \.hasImage, \.image) { $0.clearImage() },
+        ObservationField("services", \.hasServices, \.services) { $0.services = [] },
+        ObservationField("channels", \.hasChannels, \.channels) { $0.channels = [] },
     ]
 
     // Protobuf does not encode an empty list, so an empty list looks like a missing list.

@@ -67,8 +67,8 @@ public struct AnswerList: Projection {
         var uploaded = AnswerUploaded()
         private(set) var uploadedOrder: FoldOrder?
         /// The merged observations of the answer.
-        var sighting = AnswerObserved()
-        private(set) var sightingOrder: FoldOrder?
+        var observation = AnswerObserved()
+        private(set) var observationOrder: FoldOrder?
         var posted: UInt64 = 0
         var observed: UInt64 = 0
         var removed: UInt64 = 0
@@ -83,19 +83,19 @@ public struct AnswerList: Projection {
         /// Creates the initial state.
         public init() {}
 
-        var isSighted: Bool { sightingOrder != nil }
+        var isSighted: Bool { observationOrder != nil }
         /// Whether lists include the answer.
-        var isListed: Bool { (uploadedAt != nil || isSighted) && !sighting.removed }
+        var isListed: Bool { (uploadedAt != nil || isSighted) && !observation.removed }
         var question: String? {
-            isSighted ? sighting.question : uploadedAt == nil ? nil : uploaded.question
+            isSighted ? observation.question : uploadedAt == nil ? nil : uploaded.question
         }
         var videoURL: String? {
-            sighting.hasVideoURL
-                ? sighting.videoURL : uploaded.hasVideoURL ? uploaded.videoURL : nil
+            observation.hasVideoURL
+                ? observation.videoURL : uploaded.hasVideoURL ? uploaded.videoURL : nil
         }
         var thumbnailURL: String? {
-            sighting.hasThumbnailURL
-                ? sighting.thumbnailURL : uploaded.hasThumbnailURL ? uploaded.thumbnailURL : nil
+            observation.hasThumbnailURL
+                ? observation.thumbnailURL : uploaded.hasThumbnailURL ? uploaded.thumbnailURL : nil
         }
 
         /// Merges an upload; returns false if a later one has already been merged.
@@ -114,14 +114,14 @@ public struct AnswerList: Projection {
         }
 
         /// Merges an observation; returns false if a newer one has already been merged.
-        fileprivate mutating func take(_ sighting: AnswerObserved, order: FoldOrder) -> Bool {
-            if let last = sightingOrder, order <= last { return order == last }
-            sightingOrder = order
-            self.sighting.merge(newer: sighting)
-            if sighting.removed {
-                self.sighting.removed = true
+        fileprivate mutating func take(_ observation: AnswerObserved, order: FoldOrder) -> Bool {
+            if let last = observationOrder, order <= last { return order == last }
+            observationOrder = order
+            self.observation.merge(newer: observation)
+            if observation.removed {
+                self.observation.removed = true
             } else {
-                self.sighting.clearRemoved()
+                self.observation.clearRemoved()
             }
             return true
         }
@@ -135,8 +135,8 @@ public struct AnswerList: Projection {
             uploadedOrder = try bytes.optional { (reader) throws(ModelError) in
                 try reader.foldOrder()
             }
-            sighting = try bytes.message()
-            sightingOrder = try bytes.optional { (reader) throws(ModelError) in
+            observation = try bytes.message()
+            observationOrder = try bytes.optional { (reader) throws(ModelError) in
                 try reader.foldOrder()
             }
             posted = try bytes.uint64()
@@ -155,8 +155,8 @@ public struct AnswerList: Projection {
             bytes.add(uploadedAt)
             bytes.add(message: uploaded)
             bytes.add(uploadedOrder) { $0.add($1) }
-            bytes.add(message: sighting)
-            bytes.add(sightingOrder) { $0.add($1) }
+            bytes.add(message: observation)
+            bytes.add(observationOrder) { $0.add($1) }
             bytes.add(posted)
             bytes.add(observed)
             bytes.add(removed)
@@ -180,8 +180,8 @@ public struct AnswerList: Projection {
             let number = try key.foldObserved(event)
             key.state.newestComment = max(key.state.newestComment, number)
         case 3:
-            let sighting = try event.decode(AnswerObserved.self).normalized()
-            if !key.state.take(sighting, order: event.order) { key.requestRefold() }
+            let observation = try event.decode(AnswerObserved.self).normalized()
+            if !key.state.take(observation, order: event.order) { key.requestRefold() }
         case 4:
             foldLike(
                 try event.decode(LikeObserved.self).normalized(), order: event.order, into: &key)
@@ -202,7 +202,7 @@ public struct AnswerList: Projection {
         _ like: LikeObserved, order: FoldOrder, into key: inout KeyedState<State>
     ) {
         let id = NaturalID.ordered(Array(like.like.utf8))
-        let (shown, removed) = AnswerItems.sightings(like.user)
+        let (shown, removed) = AnswerItems.observations(like.user)
         let (shownName, removedName) = (RowKey(shown + id), RowKey(removed + id))
         let known = (key.item(shownName) ?? key.item(removedName)).flatMap { FoldOrder(item: $0) }
         if let known, order <= known { return }
@@ -252,7 +252,7 @@ enum AnswerItems {
     }
     /// Returns the name prefixes of a user's likes: of likes that a remote shows, and of likes that
     /// it no longer shows.
-    static func sightings(_ user: String) -> (shown: [UInt8], removed: [UInt8]) {
+    static func observations(_ user: String) -> (shown: [UInt8], removed: [UInt8]) {
         (shownLikes + user.utf8 + [0], [UInt8(ascii: "w")] + user.utf8 + [0])
     }
     /// The name prefix of the likes of all users that a remote shows.
@@ -270,19 +270,19 @@ enum AnswerItems {
     static func liker(_ user: String) -> RowKey { RowKey(likers + user.utf8) }
 }
 
-extension AnswerObserved: Sighting {
-    static let sightingFields: [SightingField<AnswerObserved>] = [
-        SightingField(\.answer),
-        SightingField(\.question),
-        SightingField("videoUrl", \.hasVideoURL, \.videoURL) { $0.clearVideoURL() },
-        SightingField("thumbnailUrl", \.hasThumbnailURL, \.thumbnailURL) {
+extension AnswerObserved: MergeableObservation {
+    static let observationFields: [ObservationField<AnswerObserved>] = [
+        ObservationField(\.answer),
+        ObservationField(\.question),
+        ObservationField("videoUrl", \.hasVideoURL, \.videoURL) { $0.clearVideoURL() },
+        ObservationField("thumbnailUrl", \.hasThumbnailURL, \.thumbnailURL) {
             $0.clearThumbnailURL()
         },
-        SightingField("likeCount", \.hasLikeCount, \.likeCount) { $0.clearLikeCount() },
-        SightingField("commentCount", \.hasCommentCount, \.commentCount) {
+        ObservationField("likeCount", \.hasLikeCount, \.likeCount) { $0.clearLikeCount() },
+        ObservationField("commentCount", \.hasCommentCount, \.commentCount) {
             $0.clearCommentCount()
         },
-        SightingField(\.hasPostedAs, \.postedAs),
+        ObservationField(\.hasPostedAs, \.postedAs),
     ]
 }
 

@@ -39,13 +39,14 @@ enum ChatItems {
         return bytes + [UInt8](repeating: 0xFF, count: 8)
     }
 
-    static func stack(_ bytes: [UInt8]) throws(ModelError) -> SightingStack<ChatMessageObserved> {
+    static func stack(_ bytes: [UInt8]) throws(ModelError) -> ObservationStack<ChatMessageObserved>
+    {
         try StateReader.read(bytes) { (reader) throws(ModelError) in
-            try SightingStack(decoding: &reader)
+            try ObservationStack(decoding: &reader)
         }
     }
 
-    static func bytes(_ stack: SightingStack<ChatMessageObserved>) -> [UInt8] {
+    static func bytes(_ stack: ObservationStack<ChatMessageObserved>) -> [UInt8] {
         var writer = StateWriter()
         stack.encode(into: &writer)
         return writer.bytes

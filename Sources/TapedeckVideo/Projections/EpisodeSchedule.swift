@@ -75,23 +75,23 @@ public struct EpisodeSchedule: Projection {
     }
 }
 
-extension EpisodeScheduled: Sighting {
-    static let sightingFields: [SightingField<EpisodeScheduled>] = [
-        SightingField(\.episode),
-        SightingField(\.show),
-        SightingField(\.hasShowUpdated, \.showUpdated),
-        SightingField("name", \.hasName, \.name) { $0.clearName() },
-        SightingField("season", \.hasSeason, \.season) { $0.clearSeason() },
-        SightingField("number", \.hasNumber, \.number) { $0.clearNumber() },
-        SightingField("type", \.hasType, \.type) { $0.clearType() },
-        SightingField("airdate", \.hasAirdate, \.airdate) { $0.clearAirdate() },
-        SightingField("airtime", \.hasAirtime, \.airtime) { $0.clearAirtime() },
-        SightingField("airstamp", \.hasAirstamp, \.airstamp) { $0.clearAirstamp() },
-        SightingField("runtimeMinutes", \.hasRuntimeMinutes, \.runtimeMinutes) {
+extension EpisodeScheduled: MergeableObservation {
+    static let observationFields: [ObservationField<EpisodeScheduled>] = [
+        ObservationField(\.episode),
+        ObservationField(\.show),
+        ObservationField(\.hasShowUpdated, \.showUpdated),
+        ObservationField("name", \.hasName, \.name) { $0.clearName() },
+        ObservationField("season", \.hasSeason, \.season) { $0.clearSeason() },
+        ObservationField("number", \.hasNumber, \.number) { $0.clearNumber() },
+        ObservationField("type", \.hasType, \.type) { $0.clearType() },
+        ObservationField("airdate", \.hasAirdate, \.airdate) { $0.clearAirdate() },
+        ObservationField("airtime", \.hasAirtime, \.airtime) { $0.clearAirtime() },
+        ObservationField("airstamp", \.hasAirstamp, \.airstamp) { $0.clearAirstamp() },
+        ObservationField("runtimeMinutes", \.hasRuntimeMinutes, \.runtimeMinutes) {
             $0.clearRuntimeMinutes()
         },
-        SightingField("image", \.hasImage, \.image) { $0.clearImage() },
-        SightingField("summary", \.hasSummary, \.summary) { $0.clearSummary() },
+        ObservationField("image", \.hasImage, \.image) { $0.clearImage() },
+        ObservationField("summary", \.hasSummary, \.summary) { $0.clearSummary() },
     ]
 
     // Serialization fails only for missing required fields, which proto3 does not have.

@@ -55,13 +55,13 @@ public struct KnownLists: Projection {
     }
 }
 
-extension ListObserved: PartialSighting {
-    static let sightingFields: [SightingField<ListObserved>] = [
-        SightingField(\.list),
-        SightingField(\.hasTitle, \.title),
-        SightingField(\.hasOwner, \.owner),
-        SightingField(\.hasOwnerName, \.ownerName),
-        SightingField(\.hasThumbnailURL, \.thumbnailURL),
-        SightingField(\.hasFollowed, \.followed),
+extension ListObserved: PartialObservation {
+    static let observationFields: [ObservationField<ListObserved>] = [
+        ObservationField(\.list),
+        ObservationField(\.hasTitle, \.title),
+        ObservationField(\.hasOwner, \.owner),
+        ObservationField(\.hasOwnerName, \.ownerName),
+        ObservationField(\.hasThumbnailURL, \.thumbnailURL),
+        ObservationField(\.hasFollowed, \.followed),
     ]
 }

@@ -52,31 +52,31 @@ extension KeyedState where State: CommentedState {
     /// is none.
     @discardableResult
     mutating func foldObserved(_ event: borrowing FoldEvent) throws(ModelError) -> UInt64 {
-        let sighting = try ObservedComment(event.payload, order: event.order)
-        let pointer = CommentItems.pointer(sighting.id)
-        var record = sighting
+        let observation = try ObservedComment(event.payload, order: event.order)
+        let pointer = CommentItems.pointer(observation.id)
+        var record = observation
         if let held = item(pointer) {
-            let shown = CommentItems.name(try BroadcastPlace.time(held), sighting.id)
-            guard let bytes = item(shown) ?? item(CommentItems.removed(sighting.id)) else {
+            let shown = CommentItems.name(try BroadcastPlace.time(held), observation.id)
+            guard let bytes = item(shown) ?? item(CommentItems.removed(observation.id)) else {
                 throw ModelError(.damaged, "a comment's item is missing")
             }
             record = try ObservedComment(decoding: bytes)
             let (before, wasRemoved) = (CommentItems.name(record), record.isRemoved)
-            record.merge(sighting)
+            record.merge(observation)
             if CommentItems.name(record).bytes != before.bytes { removeItem(before) }
             if wasRemoved { state.removed -= 1 } else { state.observed -= 1 }
         }
         if record.isRemoved { state.removed += 1 } else { state.observed += 1 }
         setItem(pointer, BroadcastPlace(time: record.time, id: []).encodedTime)
         setItem(CommentItems.name(record), record.encoded)
-        if let event = sighting.postedAs?.value {
+        if let event = observation.postedAs?.value {
             let echo = CommentItems.echo(of: event)
             if item(echo) == nil {
                 if state.posted + state.echoed > 0 { requestRefold() }
                 setItem(echo, [])
             }
         }
-        return NaturalID.number(sighting.id)
+        return NaturalID.number(observation.id)
     }
 }
 

@@ -105,13 +105,13 @@ public struct QuestionList: Projection {
             recordings.first { $0.name == name && !$0.hasEnded }
         }
 
-        fileprivate mutating func take(_ sighting: AnswerObserved) {
-            removedAnswers.removeAll { $0 == sighting.answer }
-            if !sighting.removed {
-                answer = sighting.answer
+        fileprivate mutating func take(_ observation: AnswerObserved) {
+            removedAnswers.removeAll { $0 == observation.answer }
+            if !observation.removed {
+                answer = observation.answer
             } else {
-                removedAnswers.append(sighting.answer)
-                if answer == sighting.answer { answer = nil }
+                removedAnswers.append(observation.answer)
+                if answer == observation.answer { answer = nil }
             }
         }
 
@@ -185,10 +185,10 @@ public struct QuestionList: Projection {
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0:
-            let sighting = try event.decode(QuestionObserved.self).normalized()
+            let observation = try event.decode(QuestionObserved.self).normalized()
             let postedAs = key.state.question.hasPostedAs ? key.state.question.postedAs : nil
-            key.state.question = sighting
-            if let postedAs, !sighting.hasPostedAs { key.state.question.postedAs = postedAs }
+            key.state.question = observation
+            if let postedAs, !observation.hasPostedAs { key.state.question.postedAs = postedAs }
         case 1: key.state.take(try event.decode(AnswerObserved.self).normalized())
         case 2: key.state.take(try event.decode(AnswerUploaded.self).normalized())
         case 3:

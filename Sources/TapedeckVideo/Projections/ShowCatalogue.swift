@@ -67,30 +67,33 @@ public struct ShowCatalogue: Projection {
     }
 }
 
-extension ShowObserved: Sighting {
+extension ShowObserved: MergeableObservation {
     private var hasGenres: Bool { !genres.isEmpty }
 
-    static let sightingFields: [SightingField<ShowObserved>] = [
-        SightingField(\.show),
-        SightingField(\.hasUpdated, \.updated),
-        SightingField("name", \.hasName, \.name) { $0.clearName() },
-        SightingField("network", \.hasNetwork, \.network) { $0.clearNetwork() },
-        SightingField("webChannel", \.hasWebChannel, \.webChannel) { $0.clearWebChannel() },
-        SightingField("genres", \.hasGenres, \.genres) { $0.genres = [] },
-        SightingField("summary", \.hasSummary, \.summary) { $0.clearSummary() },
-        SightingField("image", \.hasImage, \.image) { $0.clearImage() },
-        SightingField("runtimeMinutes", \.hasRuntimeMinutes, \.runtimeMinutes) {
+    static let observationFields: [ObservationField<ShowObserved>] = [
+        ObservationField(\.show),
+        ObservationField(\.hasUpdated, \.updated),
+        ObservationField("name", \.hasName, \.name) { $0.clearName() },
+        ObservationField("network", \.hasNetwork, \.network) { $0.clearNetwork() },
+        ObservationField("webChannel", \.hasWebChannel, \.webChannel) { $0.clearWebChannel() },
+        ObservationField("genres", \.hasGenres, \.genres) { $0.genres = [] },
+        ObservationField("summary", \.hasSummary, \.summary) { $0.clearSummary() },
+        ObservationField("image", \.hasImage, \.image) { $0.clearImage() },
+        ObservationField("runtimeMinutes", \.hasRuntimeMinutes, \.runtimeMinutes) {
             $0.clearRuntimeMinutes()
         },
-        SightingField("averageRuntimeMinutes", \.hasAverageRuntimeMinutes, \.averageRuntimeMinutes)
-        { $0.clearAverageRuntimeMinutes() },
-        SightingField("type", \.hasType, \.type) { $0.clearType() },
-        SightingField("language", \.hasLanguage, \.language) { $0.clearLanguage() },
-        SightingField("status", \.hasStatus, \.status) { $0.clearStatus() },
-        SightingField("premiered", \.hasPremiered, \.premiered) { $0.clearPremiered() },
-        SightingField("ended", \.hasEnded, \.ended) { $0.clearEnded() },
-        SightingField("officialSite", \.hasOfficialSite, \.officialSite) { $0.clearOfficialSite() },
-        SightingField("schedule", \.hasSchedule, \.schedule) { $0.clearSchedule() },
-        SightingField("externals", \.hasExternals, \.externals) { $0.clearExternals() },
+        ObservationField(
+            "averageRuntimeMinutes", \.hasAverageRuntimeMinutes, \.averageRuntimeMinutes
+        ) { $0.clearAverageRuntimeMinutes() },
+        ObservationField("type", \.hasType, \.type) { $0.clearType() },
+        ObservationField("language", \.hasLanguage, \.language) { $0.clearLanguage() },
+        ObservationField("status", \.hasStatus, \.status) { $0.clearStatus() },
+        ObservationField("premiered", \.hasPremiered, \.premiered) { $0.clearPremiered() },
+        ObservationField("ended", \.hasEnded, \.ended) { $0.clearEnded() },
+        ObservationField("officialSite", \.hasOfficialSite, \.officialSite) {
+            $0.clearOfficialSite()
+        },
+        ObservationField("schedule", \.hasSchedule, \.schedule) { $0.clearSchedule() },
+        ObservationField("externals", \.hasExternals, \.externals) { $0.clearExternals() },
     ]
 }

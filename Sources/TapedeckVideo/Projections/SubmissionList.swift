@@ -40,7 +40,7 @@ public struct SubmissionList: Projection {
     /// The known facts about a submitted video.
     public struct State: ProjectionState, Equatable {
         /// The observations of the video on remotes.
-        var sightings = SightingStack<SubmissionObserved>()
+        var observations = ObservationStack<SubmissionObserved>()
         /// The user's last submission that was not dropped.
         var own: OwnIntent?
         /// The last outcome of the user's last submission.
@@ -53,7 +53,7 @@ public struct SubmissionList: Projection {
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 
         init(reading bytes: inout StateReader) throws(ModelError) {
-            sightings = try SightingStack(decoding: &bytes)
+            observations = try ObservationStack(decoding: &bytes)
             own = try bytes.optional { (reader) throws(ModelError) in
                 try OwnIntent(decoding: try reader.bytes())
             }
@@ -64,7 +64,7 @@ public struct SubmissionList: Projection {
 
         /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
-            sightings.encode(into: &bytes)
+            observations.encode(into: &bytes)
             bytes.add(own) { $0.add($1.encoded) }
             bytes.add(outcome) { $0.add($1.encoded) }
         }
@@ -75,8 +75,8 @@ public struct SubmissionList: Projection {
         switch event.typeIndex {
         case 0: _ = try key.addIntent(event)
         case 1:
-            let sighting = try event.decode(SubmissionObserved.self).normalized()
-            key.state.sightings.add(sighting, payload: event.payload, order: event.order)
+            let observation = try event.decode(SubmissionObserved.self).normalized()
+            key.state.observations.add(observation, payload: event.payload, order: event.order)
             return
         default: _ = try key.addOutcome(event)
         }
@@ -88,7 +88,7 @@ public struct SubmissionList: Projection {
     public func rows(of state: State, key: Tag, into rows: inout RowSink) {
         var value = StateWriter()
         state.encode(into: &value)
-        guard let shown = state.sightings.merged else {
+        guard let shown = state.observations.merged else {
             guard let own = state.own else { return }
             rows.add(
                 table: Table.waiting, key: RowKey().descending(own.at).text(key.name),
@@ -111,16 +111,16 @@ public struct SubmissionList: Projection {
     }
 }
 
-extension SubmissionObserved: PartialSighting {
-    static let sightingFields: [SightingField<SubmissionObserved>] = [
-        SightingField(\.video),
-        SightingField(\.hasURL, \.url),
-        SightingField(\.hasTitle, \.title),
-        SightingField(\.hasThumbnail, \.thumbnail),
-        SightingField(\.hasOwner, \.owner),
-        SightingField(\.hasCreatedAt, \.createdAt),
-        SightingField(\.hasViews, \.views),
-        SightingField(\.hasChannel, \.channel),
-        SightingField(\.hasPostedAs, \.postedAs),
+extension SubmissionObserved: PartialObservation {
+    static let observationFields: [ObservationField<SubmissionObserved>] = [
+        ObservationField(\.video),
+        ObservationField(\.hasURL, \.url),
+        ObservationField(\.hasTitle, \.title),
+        ObservationField(\.hasThumbnail, \.thumbnail),
+        ObservationField(\.hasOwner, \.owner),
+        ObservationField(\.hasCreatedAt, \.createdAt),
+        ObservationField(\.hasViews, \.views),
+        ObservationField(\.hasChannel, \.channel),
+        ObservationField(\.hasPostedAs, \.postedAs),
     ]
 }

@@ -74,9 +74,9 @@ public struct UserList: Projection {
             return shown
         }
 
-        fileprivate mutating func take(_ sighting: UserObserved, at milliseconds: Int64) {
+        fileprivate mutating func take(_ observation: UserObserved, at milliseconds: Int64) {
             let before = profile
-            profile.merge(newer: sighting)
+            profile.merge(newer: observation)
             for field in ProfileField.allCases {
                 // The first known value of a field does not count as a change.
                 guard let old = field.shown(by: before), field.shown(by: profile) != old
@@ -206,20 +206,20 @@ struct AskedQuestion: Equatable {
     }
 }
 
-extension UserObserved: Sighting {
-    static let sightingFields: [SightingField<UserObserved>] = [
-        SightingField(\.user),
-        SightingField("username", \.hasUsername, \.username) { $0.clearUsername() },
-        SightingField("firstName", \.hasFirstName, \.firstName) { $0.clearFirstName() },
-        SightingField("lastName", \.hasLastName, \.lastName) { $0.clearLastName() },
-        SightingField("imageUrl", \.hasImageURL, \.imageURL) { $0.clearImageURL() },
-        SightingField("email", \.hasEmail, \.email) { $0.clearEmail() },
-        SightingField("followerCount", \.hasFollowerCount, \.followerCount) {
+extension UserObserved: MergeableObservation {
+    static let observationFields: [ObservationField<UserObserved>] = [
+        ObservationField(\.user),
+        ObservationField("username", \.hasUsername, \.username) { $0.clearUsername() },
+        ObservationField("firstName", \.hasFirstName, \.firstName) { $0.clearFirstName() },
+        ObservationField("lastName", \.hasLastName, \.lastName) { $0.clearLastName() },
+        ObservationField("imageUrl", \.hasImageURL, \.imageURL) { $0.clearImageURL() },
+        ObservationField("email", \.hasEmail, \.email) { $0.clearEmail() },
+        ObservationField("followerCount", \.hasFollowerCount, \.followerCount) {
             $0.clearFollowerCount()
         },
-        SightingField("followingCount", \.hasFollowingCount, \.followingCount) {
+        ObservationField("followingCount", \.hasFollowingCount, \.followingCount) {
             $0.clearFollowingCount()
         },
-        SightingField(\.hasIsOwn, \.isOwn),
+        ObservationField(\.hasIsOwn, \.isOwn),
     ]
 }

@@ -10,8 +10,8 @@ public import TapedeckProjections
 ///
 /// | name | value |
 /// |---|---|
-/// | `m` time number | a visible message: its `SightingStack` |
-/// | `h` time number | a blocked message: its `SightingStack` |
+/// | `m` time number | a visible message: its `ObservationStack` |
+/// | `h` time number | a blocked message: its `ObservationStack` |
 /// | `n` number | the name of the message's item |
 ///
 /// Times and numbers are stored in descending order, so the newest messages are read first. A fold
@@ -89,7 +89,7 @@ public struct VideoChat: Projection {
         let more =
             switch event.typeIndex {
             case 0: try key.addIntent(event)
-            case 1: try foldSighting(event, into: &key)
+            case 1: try foldObservation(event, into: &key)
             default: try foldOutcome(event, into: &key)
             }
         key.state.waiting = key.state.waiting.advanced(by: more)
@@ -119,13 +119,13 @@ public struct VideoChat: Projection {
     }
 
     /// Returns the change in the number of waiting messages.
-    private func foldSighting(
+    private func foldObservation(
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws -> Int {
-        let sighting = try event.decode(ChatMessageObserved.self).normalized()
-        let pointer = ChatItems.pointer(sighting.message)
+        let observation = try event.decode(ChatMessageObserved.self).normalized()
+        let pointer = ChatItems.pointer(observation.message)
         let held = key.item(pointer)
-        var stack = SightingStack<ChatMessageObserved>()
+        var stack = ObservationStack<ChatMessageObserved>()
         let before = held.flatMap { key.item(RowKey($0)) }
         if held != nil {
             guard let before else {
@@ -133,7 +133,7 @@ public struct VideoChat: Projection {
             }
             stack = try ChatItems.stack(before)
         }
-        let isNew = stack.add(sighting, payload: event.payload, order: event.order)
+        let isNew = stack.add(observation, payload: event.payload, order: event.order)
         if isNew, let merged = stack.merged {
             let name = ChatItems.name(merged)
             if held != name.bytes {
@@ -148,7 +148,7 @@ public struct VideoChat: Projection {
             key.setItem(name, bytes)
             note(pointer, from: before, to: bytes, &key.state)
         }
-        return try sighting.posted.map { event throws(ModelError) in try key.showIntent(event) }
+        return try observation.posted.map { event throws(ModelError) in try key.showIntent(event) }
             ?? 0
     }
 
@@ -172,21 +172,21 @@ public struct VideoChat: Projection {
     }
 }
 
-extension ChatMessageObserved: PartialSighting {
-    static let sightingFields: [SightingField<ChatMessageObserved>] = [
-        SightingField(\.message),
-        SightingField(\.video),
-        SightingField(\.hasKind, \.kind),
-        SightingField(\.hasText, \.text),
-        SightingField(\.hasFile, \.file),
-        SightingField(\.hasSender, \.sender),
-        SightingField(\.hasSenderName, \.senderName),
-        SightingField(\.hasSenderImage, \.senderImage),
-        SightingField(\.hasAt, \.at),
-        SightingField(\.hasIsGuest, \.isGuest),
-        SightingField(\.hasIsOperator, \.isOperator),
-        SightingField(\.hasIsBlocked, \.isBlocked),
-        SightingField(\.hasTempID, \.tempID),
-        SightingField(\.hasPostedAs, \.postedAs),
+extension ChatMessageObserved: PartialObservation {
+    static let observationFields: [ObservationField<ChatMessageObserved>] = [
+        ObservationField(\.message),
+        ObservationField(\.video),
+        ObservationField(\.hasKind, \.kind),
+        ObservationField(\.hasText, \.text),
+        ObservationField(\.hasFile, \.file),
+        ObservationField(\.hasSender, \.sender),
+        ObservationField(\.hasSenderName, \.senderName),
+        ObservationField(\.hasSenderImage, \.senderImage),
+        ObservationField(\.hasAt, \.at),
+        ObservationField(\.hasIsGuest, \.isGuest),
+        ObservationField(\.hasIsOperator, \.isOperator),
+        ObservationField(\.hasIsBlocked, \.isBlocked),
+        ObservationField(\.hasTempID, \.tempID),
+        ObservationField(\.hasPostedAs, \.postedAs),
     ]
 }

@@ -279,7 +279,7 @@ public struct VideoList: Projection {
     ) throws -> VideoDescribed? {
         try views.item(of: projection, key: key, name: description).flatMap {
             try StateReader.read($0) { (reader) throws(ModelError) in
-                try SightingStack<VideoDescribed>(decoding: &reader)
+                try ObservationStack<VideoDescribed>(decoding: &reader)
             }.merged
         }
     }
@@ -287,18 +287,20 @@ public struct VideoList: Projection {
     private func foldDescription(
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws {
-        var sightings =
+        var observations =
             try key.item(VideoList.description).map {
                 try StateReader.read($0) { (reader) throws(ModelError) in
-                    try SightingStack<VideoDescribed>(decoding: &reader)
+                    try ObservationStack<VideoDescribed>(decoding: &reader)
                 }
-            } ?? SightingStack()
-        let sighting = try event.decode(VideoDescribed.self)
-        guard sightings.add(sighting, payload: event.payload, order: event.order) else { return }
+            } ?? ObservationStack()
+        let observation = try event.decode(VideoDescribed.self)
+        guard observations.add(observation, payload: event.payload, order: event.order) else {
+            return
+        }
         var writer = StateWriter()
-        sightings.encode(into: &writer)
+        observations.encode(into: &writer)
         key.setItem(VideoList.description, writer.bytes)
-        if let merged = sightings.merged { key.state.about = VideoAbout(merged) }
+        if let merged = observations.merged { key.state.about = VideoAbout(merged) }
     }
 
     // MARK: - Broadcasts
@@ -414,14 +416,14 @@ struct VideoAbout: Equatable {
 
     init() {}
 
-    init(_ sighting: VideoDescribed) {
-        if sighting.hasTitle { title = Array(sighting.title.utf8) }
-        if sighting.hasThumbnailURL { thumbnail = Array(sighting.thumbnailURL.utf8) }
+    init(_ observation: VideoDescribed) {
+        if observation.hasTitle { title = Array(observation.title.utf8) }
+        if observation.hasThumbnailURL { thumbnail = Array(observation.thumbnailURL.utf8) }
         // Another device may have recorded a duration without checking it.
-        if sighting.hasDurationSeconds,
-            (0...FieldLimits.secondsMax).contains(sighting.durationSeconds)
+        if observation.hasDurationSeconds,
+            (0...FieldLimits.secondsMax).contains(observation.durationSeconds)
         {
-            durationMilliseconds = Int64((sighting.durationSeconds * 1_000).rounded())
+            durationMilliseconds = Int64((observation.durationSeconds * 1_000).rounded())
         }
     }
 
@@ -441,12 +443,12 @@ struct VideoAbout: Equatable {
     }
 }
 
-extension VideoDescribed: PartialSighting {
-    static let sightingFields: [SightingField<VideoDescribed>] = [
-        SightingField(\.video), SightingField(\.hasTitle, \.title),
-        SightingField(\.hasThumbnailURL, \.thumbnailURL),
-        SightingField(\.hasDescription_p, \.description_p),
-        SightingField(\.hasDurationSeconds, \.durationSeconds),
+extension VideoDescribed: PartialObservation {
+    static let observationFields: [ObservationField<VideoDescribed>] = [
+        ObservationField(\.video), ObservationField(\.hasTitle, \.title),
+        ObservationField(\.hasThumbnailURL, \.thumbnailURL),
+        ObservationField(\.hasDescription_p, \.description_p),
+        ObservationField(\.hasDurationSeconds, \.durationSeconds),
     ]
 }
 

@@ -74,7 +74,7 @@ public struct ViewCounts: Projection {
     /// The view count of a video.
     public struct State: ProjectionState, Equatable {
         /// The order of the newest observation that contains a count.
-        private(set) var sighting: FoldOrder?
+        private(set) var observation: FoldOrder?
         /// The remote's count in that observation.
         public private(set) var observed: UInt64 = 0
         /// The number of the user's openings that are added to the remote's count, which does not
@@ -85,22 +85,22 @@ public struct ViewCounts: Projection {
         public init() {}
 
         /// Whether a remote has reported a count.
-        public var isObserved: Bool { sighting != nil }
+        public var isObserved: Bool { observation != nil }
 
         /// The time up to which the remote's count includes accepted openings, in Unix
         /// milliseconds.
-        var countedUntil: UInt64 { sighting?.observedVersion ?? 0 }
+        var countedUntil: UInt64 { observation?.observedVersion ?? 0 }
 
         /// Adds an observation; returns false if a newer observation has already been added.
         fileprivate mutating func take(_ views: UInt64, _ order: FoldOrder) -> Bool {
-            guard sighting.map({ $0 < order }) ?? true else { return false }
-            (sighting, observed) = (order, views)
+            guard observation.map({ $0 < order }) ?? true else { return false }
+            (observation, observed) = (order, views)
             return true
         }
 
         /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws {
-            sighting = try bytes.optional { (reader) throws(ModelError) in
+            observation = try bytes.optional { (reader) throws(ModelError) in
                 try reader.foldOrder()
             }
             observed = try bytes.uint64()
@@ -109,7 +109,7 @@ public struct ViewCounts: Projection {
 
         /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
-            bytes.add(sighting) { $0.add($1) }
+            bytes.add(observation) { $0.add($1) }
             bytes.add(observed)
             bytes.add(uncounted)
         }
@@ -120,8 +120,10 @@ public struct ViewCounts: Projection {
         switch event.typeIndex {
         case 0: try foldOpening(event, into: &key)
         case 1:
-            let sighting = try event.decode(SubmissionObserved.self)
-            guard sighting.hasViews, key.state.take(sighting.views, event.order) else { return }
+            let observation = try event.decode(SubmissionObserved.self)
+            guard observation.hasViews, key.state.take(observation.views, event.order) else {
+                return
+            }
             try key.coverConfirmed()
         default:
             try foldOutcome(event, into: &key)

@@ -34,7 +34,7 @@ public struct AccountEntry: Codable, Hashable, Sendable {
     @NullWhenNil public var changedAt: UTCTime?
 
     init(_ state: AccountList.State, _ system: String, _ account: String) {
-        let shown = state.sightings.merged
+        let shown = state.observations.merged
         self.account = account
         self.system = system
         nickname = AccountList.nickname(of: shown, account)
@@ -113,7 +113,7 @@ extension VideoQueries {
             return Nickname.standing(for: account)
         }
         let state = try reader.state(of: projections.accounts, key: tag)
-        return AccountList.nickname(of: state?.sightings.merged, account)
+        return AccountList.nickname(of: state?.observations.merged, account)
     }
 
     /// Returns the entry for a row.

@@ -192,7 +192,7 @@ extension VideoQueries {
         _ state: AnswerList.State, _ key: Tag, likedBy own: String?
     ) throws -> AnswerEntry {
         let isPublished = state.isSighted || state.videoURL != nil
-        let (uploaded, sighting) = (state.uploaded, state.sighting)
+        let (uploaded, observation) = (state.uploaded, state.observation)
         let question = try state.question.flatMap { question in
             try reader.state(of: projections.questions, key: Tag("question", question))?.question
         }
@@ -202,7 +202,7 @@ extension VideoQueries {
             durationSeconds: uploaded.hasDurationSeconds ? uploaded.durationSeconds : nil,
             videoUrl: state.videoURL, thumbnailUrl: state.thumbnailURL,
             commentCount: Int(clamping: state.posted &+ state.observed),
-            likeCount: sighting.hasLikeCount ? Int(clamping: sighting.likeCount) : nil,
+            likeCount: observation.hasLikeCount ? Int(clamping: observation.likeCount) : nil,
             isLiked: isLiked(state, key, by: own), segments: []
         ).asked(question ?? QuestionObserved(), self)
     }

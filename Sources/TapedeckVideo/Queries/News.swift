@@ -40,7 +40,7 @@ private typealias Share = (place: BroadcastPlace, video: VideoKey, message: Stri
 private typealias Comment = (id: String, video: VideoKey)
 
 /// The newest observation of a subject after a position in the log.
-private struct NewestSighting<Subject> {
+private struct NewestObservation<Subject> {
     var subject: Subject
     private var order: FoldOrder
     private(set) var isRemoved: Bool
@@ -114,9 +114,9 @@ extension VideoQueries {
     /// Returns the broadcasts that were first observed after a position, in log order.
     private func newShares(
         since mark: LogPosition, through head: LogPosition, in log: EventLog
-    ) throws -> [NewestSighting<Share>] {
+    ) throws -> [NewestObservation<Share>] {
         var places: [String: Int] = [:]
-        var shares: [NewestSighting<Share>] = []
+        var shares: [NewestObservation<Share>] = []
         try forEach(BroadcastReceived.self, since: mark, through: head, in: log) { event, payload in
             let time = payload.hasCreatedAt ? payload.createdAt.milliseconds : nil
             if let index = places[payload.broadcast] {
@@ -129,7 +129,7 @@ extension VideoQueries {
             places[payload.broadcast] = shares.count
             let place = BroadcastPlace(time: time ?? 0, id: Array(payload.broadcast.utf8))
             shares.append(
-                NewestSighting(
+                NewestObservation(
                     (
                         place, try VideoKey(payload.video),
                         payload.hasMessage ? payload.message : nil
@@ -144,7 +144,7 @@ extension VideoQueries {
         since mark: LogPosition, through head: LogPosition, in log: EventLog
     ) throws -> [Comment] {
         var places: [String: Int] = [:]
-        var comments: [NewestSighting<Comment>] = []
+        var comments: [NewestObservation<Comment>] = []
         try forEach(CommentObserved.self, since: mark, through: head, in: log) { event, payload in
             // The user's own comments are not new to the user.
             guard payload.hasVideo, !payload.hasPostedAs else { return }
@@ -155,7 +155,7 @@ extension VideoQueries {
             guard let fact = event.fact, try !log.isSeen(fact.entity, through: mark) else { return }
             places[payload.comment] = comments.count
             comments.append(
-                NewestSighting(
+                NewestObservation(
                     (payload.comment, try VideoKey(payload.video)), fact,
                     isRemoved: payload.removed))
         }

@@ -204,7 +204,7 @@ package struct KnownSubmission: Sendable {
     /// Reads a video from the projections in `views`.
     package init(_ video: Tag, _ views: some ViewReader, _ projections: VideoProjections) throws {
         let state = try views.state(of: projections.submissions, key: video)
-        let shown = state?.sightings.merged
+        let shown = state?.observations.merged
         isListed = shown != nil
         isOwn = !isListed && state?.own != nil
         if isOwn, let outcome = state?.outcome, outcome.kind == .refused {
@@ -302,7 +302,7 @@ package struct KnownEntries<Reader: ViewReader> {
         guard let known = try views.state(of: projections.answers, key: key), known.isSighted
         else { return nil }
         var removal = AnswerObserved()
-        (removal.answer, removal.question) = (answer, known.sighting.question)
+        (removal.answer, removal.question) = (answer, known.observation.question)
         removal.removed = true
         return removal
     }

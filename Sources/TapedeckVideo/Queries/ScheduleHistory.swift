@@ -97,7 +97,7 @@ struct ScheduleHistory {
     // MARK: - Facts before and after
 
     /// Returns the merged observations of an entity as of the first and as of the second position.
-    func sum<Message: Sighting & VideoEvent>(
+    func sum<Message: MergeableObservation & VideoEvent>(
         of type: Message.Type, _ key: Tag
     ) throws -> (before: Message?, after: Message?) {
         func sum(_ events: [EventEnvelope]) throws -> Message? {

@@ -135,7 +135,7 @@ extension VideoQueries {
         let submission = state.own?.event.description
         let ownViews = try Int(
             clamping: reader.state(of: projections.viewCounts, key: key)?.uncounted ?? 0)
-        if let shown = state.sightings.merged {
+        if let shown = state.observations.merged {
             return SubmissionEntry(
                 key: name, url: shown.hasURL ? shown.url : nil,
                 title: shown.hasTitle ? shown.title : nil,

@@ -117,7 +117,7 @@ extension SearchIndex<SubmissionList> {
         SearchIndex(base, [.submission]) { state, key in
             var (title, owner): (String?, String?)
             var at: Int64?
-            if let shown = state.sightings.merged {
+            if let shown = state.observations.merged {
                 title = shown.hasTitle ? shown.title : nil
                 owner = shown.hasOwner ? shown.owner : nil
                 at = shown.hasCreatedAt ? shown.createdAt.milliseconds : nil

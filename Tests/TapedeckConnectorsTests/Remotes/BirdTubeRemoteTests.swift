@@ -199,7 +199,7 @@ import Testing
         }
         let answer = try desk.world.send(request)
         guard
-            case .done(let account, let sightings) = try BirdTubeConnector().signUp(
+            case .done(let account, let observations) = try BirdTubeConnector().signUp(
                 secrets, [answer])
         else {
             Issue.record("the sign-up is not done")
@@ -207,7 +207,7 @@ import Testing
         }
         #expect(account.user == "grace@example.org" && account.expiresAt == nil)
         #expect(try desk.birdTube.world.users.last?.nickname == "grace")
-        #expect(sightings.count == 1 && desk.world.simulator.violations.isEmpty)
+        #expect(observations.count == 1 && desk.world.simulator.violations.isEmpty)
         // The Whale connector does not support signing up.
         let failure = #expect(throws: SyncFailure.self) { try WhaleConnector().signUp(secrets, []) }
         #expect(failure?.code == .usage)

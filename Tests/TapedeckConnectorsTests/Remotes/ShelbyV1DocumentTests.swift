@@ -64,20 +64,20 @@ struct ShelbyV1DocumentTests {
                     {"provider_name":"youtube","provider_id":"abc","title":"T","duration":"213",
                     "description":"About T.","thumbnail_url":"http://i.example.org/abc.jpg"}
                     """))
-        let sightings = try ShelbyV1DocumentTests.read(json).sightings
+        let observations = try ShelbyV1DocumentTests.read(json).observations
         let broadcast = try #require(
-            sightings.first { $0.type == BroadcastReceived.eventType }.map {
+            observations.first { $0.type == BroadcastReceived.eventType }.map {
                 try BroadcastReceived(payload: $0.payload, version: 1)
             })
         let id = "shelby:4f0000000000000000000002"
         #expect(broadcast.message == id && !broadcast.hasComment)
         #expect(broadcast.sharerImageURL == "http://i.example.org/ann.jpg")
-        let comments = try sightings.filter { $0.type == CommentObserved.eventType }.map {
+        let comments = try observations.filter { $0.type == CommentObserved.eventType }.map {
             try CommentObserved(payload: $0.payload, version: 1).comment
         }
         #expect(comments == [id])
         let described = try #require(
-            sightings.first { $0.type == VideoDescribed.eventType }.map {
+            observations.first { $0.type == VideoDescribed.eventType }.map {
                 try VideoDescribed(payload: $0.payload, version: 1)
             })
         #expect(described.title == "T" && described.durationSeconds == 213)
@@ -115,7 +115,7 @@ struct ShelbyV1DocumentTests {
             (ShelbyV1DocumentTests.entry(none), 0),
         ] {
             let content = try ShelbyV1DocumentTests.read(json)
-            #expect(content.sightings.count == count, "\(json)")
+            #expect(content.observations.count == count, "\(json)")
             #expect(content.refused.isEmpty, "\(json)")
         }
     }
@@ -125,10 +125,11 @@ struct ShelbyV1DocumentTests {
             let video = #"{"provider_name":"youtube","provider_id":"abc"\#(more)}"#
             let frame = ShelbyV1DocumentTests.frame(#""creator":{"id":"x"}"#, video: video)
             let content = try ShelbyV1DocumentTests.read(ShelbyV1DocumentTests.entry(frame))
-            let sighting = try FrameObserved(payload: content.sightings[1].payload, version: 1)
+            let observation = try FrameObserved(
+                payload: content.observations[1].payload, version: 1)
             return (
-                sighting.hasFirstUnplayableAt ? sighting.firstUnplayableAt.milliseconds : nil,
-                sighting.hasLastUnplayableAt ? sighting.lastUnplayableAt.milliseconds : nil
+                observation.hasFirstUnplayableAt ? observation.firstUnplayableAt.milliseconds : nil,
+                observation.hasLastUnplayableAt ? observation.lastUnplayableAt.milliseconds : nil
             )
         }
         #expect(
@@ -145,17 +146,17 @@ struct ShelbyV1DocumentTests {
                 + #""upvoters":["4f00000000000000000000aa"],"conversation":{"id":"c","messages":["#
                 + #"{"id":"4f0000010000000000000002","user_id":"u","text":"hi","created_at":"1m ago"}]}"#
         )
-        let sightings = try ShelbyV1DocumentTests.read(ShelbyV1DocumentTests.entry(frame))
-            .sightings
-        let broadcast = try BroadcastReceived(payload: sightings[0].payload, version: 1)
+        let observations = try ShelbyV1DocumentTests.read(ShelbyV1DocumentTests.entry(frame))
+            .observations
+        let broadcast = try BroadcastReceived(payload: observations[0].payload, version: 1)
         #expect(broadcast.createdAt.seconds == 0x4f00_0000)
         #expect(broadcast.message == "shelby:4f0000010000000000000002")
         #expect(broadcast.sharer == "ann")
         #expect(broadcast.liked)
-        let known = try FrameObserved(payload: sightings[1].payload, version: 1)
+        let known = try FrameObserved(payload: observations[1].payload, version: 1)
         #expect(known.conversation == "c")
         #expect(known.liked && !known.hasLikedCopy)
-        let comment = try CommentObserved(payload: sightings[2].payload, version: 1)
+        let comment = try CommentObserved(payload: observations[2].payload, version: 1)
         #expect(comment.comment == "shelby:4f0000010000000000000002")
         #expect(comment.createdAt.seconds == 0x4f00_0001)
     }
@@ -172,7 +173,7 @@ struct ShelbyV1DocumentTests {
         let content = try ShelbyV1DocumentTests.read(
             #"{"status":200,"result":[\#(rows.joined(separator: ","))]}"#)
         #expect(content.refused.count == 5)
-        #expect(content.sightings.count == 3)
+        #expect(content.observations.count == 3)
     }
 
     @Test func entriesAreListedOnTheStreamAndFramesOnRolls() throws {
@@ -180,7 +181,7 @@ struct ShelbyV1DocumentTests {
             let frame = ShelbyV1DocumentTests.frame(#""creator":{"id":"x"}"# + more)
             let entry = #"{"id":"4f0000030000000000000009","action":0,"frame":\#(frame)}"#
             let content = try ShelbyV1DocumentTests.read(#"{"status":200,"result":[\#(entry)]}"#)
-            let said = try content.sightings.filter { $0.type == VideoListed.eventType }
+            let said = try content.observations.filter { $0.type == VideoListed.eventType }
                 .map { try VideoListed(payload: $0.payload, version: 1) }
             return Dictionary(uniqueKeysWithValues: said.map { ($0.list, $0.entry) })
         }
@@ -249,14 +250,14 @@ struct ShelbyV1DocumentTests {
             frame.liked = isLiked
             if number == 2 { frame.removed = true }
             script.add(
-                try ProposedEvent(sighting: frame, observedAt: Int64(number + 1)),
+                try ProposedEvent(observation: frame, observedAt: Int64(number + 1)),
                 at: Double(number))
         }
         var comment = CommentObserved()
         comment.comment = "shelby:4f0000010000000000000002"
         comment.video = "youtube:one"
         comment.text = "hi"
-        script.add(try ProposedEvent(sighting: comment, observedAt: 9), at: 9)
+        script.add(try ProposedEvent(observation: comment, observedAt: 9), at: 9)
         try checkOrderDoesNotMatter(ShelbyFrames(), script.events)
         let known = try KnownFrames(
             Tag("video", "youtube:one"), FoldedReader(script.events, [ShelbyFrames()]))

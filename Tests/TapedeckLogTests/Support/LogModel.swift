@@ -86,9 +86,9 @@ struct LogModel {
     }
 
     func knows(_ fact: ObservedFact) -> Bool {
-        let sightings = held.compactMap(\.fact).filter { $0.entity == fact.entity }
-        let behind = sightings.filter { fact.order <= $0.order }
-        let before = sightings.filter { $0.order < fact.order }.sorted { $0.order < $1.order }
+        let observations = held.compactMap(\.fact).filter { $0.entity == fact.entity }
+        let behind = observations.filter { fact.order <= $0.order }
+        let before = observations.filter { $0.order < fact.order }.sorted { $0.order < $1.order }
         return behind.contains { $0.content == fact.content }
             || before.last?.content == fact.content
     }

@@ -85,25 +85,25 @@ struct ShelfCounts: Projection {
     let law = FoldLaw.any
 
     struct State: ProjectionState, Hashable {
-        var sightings: UInt64 = 0
+        var observations: UInt64 = 0
         var moves: UInt64 = 0
         var sum: UInt64 = 0
 
         init() {}
         init(decoding bytes: inout StateReader) throws {
-            sightings = try bytes.uint64()
+            observations = try bytes.uint64()
             moves = try bytes.uint64()
             sum = try bytes.uint64()
         }
         func encode(into bytes: inout StateWriter) {
-            bytes.add(sightings)
+            bytes.add(observations)
             bytes.add(moves)
             bytes.add(sum)
         }
     }
 
     func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) {
-        if event.typeIndex == 0 { key.state.sightings += 1 } else { key.state.moves += 1 }
+        if event.typeIndex == 0 { key.state.observations += 1 } else { key.state.moves += 1 }
         var chain = Chain()
         chain.add(event)
         key.state.sum &+= chain.value

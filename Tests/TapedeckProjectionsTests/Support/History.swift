@@ -90,7 +90,7 @@ struct HistoryGenerator {
         let reader = "reader-\(random.number(below: readers))"
         var proposal: ProposedEvent
         switch random.number(below: 100) {
-        case 0..<30: proposal = try ProposedEvent(sighting(isbn, &random, &facts))
+        case 0..<30: proposal = try ProposedEvent(observation(isbn, &random, &facts))
         case 30..<45: proposal = try ProposedEvent(LoanStarted(isbn: isbn, reader: reader))
         case 45..<60: proposal = try ProposedEvent(LoanEnded(isbn: isbn, reader: reader))
         case 60..<88:
@@ -117,7 +117,7 @@ struct HistoryGenerator {
     }
 
     /// Returns a new observation, or one that another origin may also have recorded.
-    private func sighting(
+    private func observation(
         _ isbn: String, _ random: inout SeededGenerator, _ facts: inout [BookReceived]
     ) -> BookReceived {
         if random.chance(40), var known = facts.randomElement(using: &random) {

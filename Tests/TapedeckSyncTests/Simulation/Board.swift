@@ -79,7 +79,7 @@ struct BoardConnector: Connector {
     ) throws(SyncFailure) -> RemoteContent {
         var content = RemoteContent()
         do {
-            content.sightings = try Self.posts(response).map { post in
+            content.observations = try Self.posts(response).map { post in
                 ProposedEvent(
                     type: "PostSeen", tags: [try Tag("wall", "all")],
                     fact: ObservedFact(

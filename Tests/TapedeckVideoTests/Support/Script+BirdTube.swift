@@ -25,15 +25,15 @@ extension Script {
                 "VideoSubmitted", #"{"video":"\#(video)","title":"t\#(number(9))"}"#, at: second,
                 origin: origin)
         case 1, 2:
-            var sighting = SubmissionObserved()
-            sighting.video = video
-            if number(2) == 0 { sighting.views = UInt64(number(9)) }
-            if number(2) == 0 { sighting.title = "s\(number(5))" }
-            if number(2) == 0 { sighting.owner = "u\(number(3))" }
-            if number(3) == 0 { sighting.createdAt = .init(milliseconds: Script.time(second)) }
-            if number(3) == 0 { sighting.postedAs = intent.description }
+            var observation = SubmissionObserved()
+            observation.video = video
+            if number(2) == 0 { observation.views = UInt64(number(9)) }
+            if number(2) == 0 { observation.title = "s\(number(5))" }
+            if number(2) == 0 { observation.owner = "u\(number(3))" }
+            if number(3) == 0 { observation.createdAt = .init(milliseconds: Script.time(second)) }
+            if number(3) == 0 { observation.postedAs = intent.description }
             // The observation of the video may come before or after the outcomes of intents.
-            try sight(sighting, at: at.map { $0 * 3_600 }, origin: origin)
+            try observe(observation, at: at.map { $0 * 3_600 }, origin: origin)
         case 3, 4:
             // The videos are opened over several days, so that time windows begin and end.
             try add(
@@ -53,7 +53,7 @@ extension Script {
             if number(3) == 0 { message.senderName = "n\(number(3))" }
             if number(3) == 0 { message.postedAs = intent.description }
             if number(3) == 0 { message.tempID = number(2) == 0 ? "t" : intent.description }
-            try sight(message, at: at, origin: origin)
+            try observe(message, at: at, origin: origin)
         case 8:
             try outcome(
                 of: intent, video, kind: [1, 2, 3, 6, 7][number(5)], at: second * 3_600,
@@ -65,12 +65,12 @@ extension Script {
                     number(2) == 0 ? "SignedIn" : "SignedOut", account, at: second, origin: origin)
                 return
             }
-            var sighting = AccountObserved()
-            (sighting.account, sighting.system) = ("u\(number(3))", "birdtube")
-            if number(2) == 0 { sighting.nickname = "n\(number(4))" }
-            if number(2) == 0 { sighting.services = ["s\(number(4))"] }
-            if number(3) == 0 { sighting.cleared = ["services"] }
-            try sight(sighting, at: at, origin: origin)
+            var observation = AccountObserved()
+            (observation.account, observation.system) = ("u\(number(3))", "birdtube")
+            if number(2) == 0 { observation.nickname = "n\(number(4))" }
+            if number(2) == 0 { observation.services = ["s\(number(4))"] }
+            if number(3) == 0 { observation.cleared = ["services"] }
+            try observe(observation, at: at, origin: origin)
         }
     }
 

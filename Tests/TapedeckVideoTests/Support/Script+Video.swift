@@ -37,7 +37,7 @@ extension Script {
         if let thumbnail { event.thumbnailURL = "https://img.example.org/\(thumbnail).jpg" }
         if let text { event.description_p = text }
         if let duration { event.durationSeconds = duration }
-        try sight(event, at: second, origin: origin)
+        try observe(event, at: second, origin: origin)
     }
 
     mutating func comment(
@@ -99,11 +99,11 @@ extension Script {
 
     /// Adds an observation at `second`, counted from the start of the script, or at an unknown time
     /// if `second` is nil.
-    mutating func sight(
-        _ sighting: some Observation, at second: Double? = nil, origin: UInt64 = 1
+    mutating func observe(
+        _ observation: some Observation, at second: Double? = nil, origin: UInt64 = 1
     ) throws {
         add(
-            try ProposedEvent(sighting: sighting, observedAt: second.map { Script.time($0) }),
+            try ProposedEvent(observation: observation, observedAt: second.map { Script.time($0) }),
             origin: origin)
     }
 
@@ -121,7 +121,7 @@ extension Script {
         if let created { event.createdAt = .init(milliseconds: Script.time(created)) }
         if let postedAs { event.postedAs = postedAs.description }
         if removed { event.removed = true }
-        try sight(event, at: second, origin: origin)
+        try observe(event, at: second, origin: origin)
     }
 
     /// Adds an observation of a user's like of an answer.
@@ -132,7 +132,7 @@ extension Script {
         var event = LikeObserved()
         (event.like, event.answer, event.user) = ("\(id)", answer, user)
         if removed { event.removed = true }
-        try sight(event, at: second, origin: origin)
+        try observe(event, at: second, origin: origin)
     }
 
     /// Adds an observation of an answer, or of its removal.
@@ -152,7 +152,7 @@ extension Script {
         if let likes { event.likeCount = likes }
         if let comments { event.commentCount = comments }
         event.cleared = cleared
-        try sight(event, at: second, origin: origin)
+        try observe(event, at: second, origin: origin)
     }
 
     /// Adds an observation of a question.
@@ -168,6 +168,6 @@ extension Script {
         event.receiver = receiver
         if let postedAs { event.postedAs = postedAs.description }
         if removed { event.removed = true }
-        try sight(event, at: second, origin: origin)
+        try observe(event, at: second, origin: origin)
     }
 }

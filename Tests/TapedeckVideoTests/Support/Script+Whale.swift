@@ -44,10 +44,10 @@ extension Script {
                 "FollowToggled",
                 #"{"user":"\#(user)","follower":"\#(follower)","isOn":\#(number(3) > 0)}"#)
         case 9:
-            let sighting = FollowObserved.with {
+            let observation = FollowObserved.with {
                 ($0.user, $0.follower, $0.isOn) = (user, follower, number(3) > 0)
             }
-            try sight(sighting, at: number(3) == 0 ? nil : second, origin: origin)
+            try observe(observation, at: number(3) == 0 ? nil : second, origin: origin)
         default: try whaleOutcome(&generator, at: second, origin: origin)
         }
     }

@@ -19,7 +19,7 @@ extension Bench {
             ($0.sharer, $0.comment) = ("user \(number % 5_000)", "look at this one")
             $0.createdAt = .init(seconds: Int64(second))
         }
-        return try ProposedEvent(sighting: said, observedAt: Int64(second) * 1_000)
+        return try ProposedEvent(observation: said, observedAt: Int64(second) * 1_000)
     }
 
     /// Fills a store with `events` videos, and builds its lists.
@@ -181,7 +181,7 @@ extension Bench {
                 $0.title = "\(monotonicNanoseconds())"
                 $0.createdAt = .init(seconds: 1_350_000_000 + Int64(number))
             }
-            try log.appendBlocking([try ProposedEvent(sighting: said, observedAt: nil)])
+            try log.appendBlocking([try ProposedEvent(observation: said, observedAt: nil)])
         }
         log.close()
     }

@@ -20,7 +20,7 @@ extension Bench {
                         $0.comment = texts.comment
                         $0.createdAt = .init(seconds: second)
                     }
-                    return try ProposedEvent(sighting: said, observedAt: second * 1_000)
+                    return try ProposedEvent(observation: said, observedAt: second * 1_000)
                 })
         }
         try log.indexAll()

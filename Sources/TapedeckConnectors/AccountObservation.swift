@@ -5,41 +5,41 @@ internal import TapedeckVideo
 /// The facts about an account, as found in the responses to a login.
 ///
 /// Unreadable fields are skipped, so that they do not make the login fail.
-struct AccountSighting {
-    private var sighting = AccountObserved()
+struct AccountObservation {
+    private var observation = AccountObserved()
     private var cleared: Set<String> = []
 
     init(_ account: String, at system: String) {
-        (sighting.account, sighting.system) = (account, system)
+        (observation.account, observation.system) = (account, system)
     }
 
     /// Reads the account's fields, using the system's own names for them.
     mutating func take(
         _ user: JSONElement, nickname: String, email: String? = nil, image: String? = nil
     ) {
-        if let value = try? user.text(nickname).value { sighting.nickname = value }
-        if let email, let value = try? user.text(email).value { sighting.email = value }
-        if let image, let value = try? user.url(image).value { sighting.image = value }
+        if let value = try? user.text(nickname).value { observation.nickname = value }
+        if let email, let value = try? user.text(email).value { observation.email = value }
+        if let image, let value = try? user.url(image).value { observation.image = value }
     }
 
     /// Sets the complete list of services linked to the account.
     mutating func take(services: [String]) {
-        sighting.services = services
+        observation.services = services
         if services.isEmpty { cleared.insert("services") }
     }
 
     /// Sets the complete list of the account's channels.
     mutating func take(channels: [String]) {
-        sighting.channels = channels
+        observation.channels = channels
         if channels.isEmpty { cleared.insert("channels") }
     }
 
     /// Returns the events to record, observed at the time of `response`; none if they exceed a
     /// limit.
     func proposals(_ response: RemoteResponse) -> [ProposedEvent] {
-        var sighting = sighting
-        sighting.cleared = cleared.sorted()
-        let event = try? ProposedEvent(sighting: sighting, observedAt: response.date)
+        var observation = observation
+        observation.cleared = cleared.sorted()
+        let event = try? ProposedEvent(observation: observation, observedAt: response.date)
         return event.map { [$0] } ?? []
     }
 }

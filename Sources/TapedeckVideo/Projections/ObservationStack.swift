@@ -4,12 +4,12 @@ internal import TapedeckProjections
 
 /// An observation that may omit fields and can be merged with other observations of the same object
 /// in any order.
-protocol PartialSighting: Sighting, SwiftProtobuf.Message, Equatable {
+protocol PartialObservation: MergeableObservation, SwiftProtobuf.Message, Equatable {
     /// The numbers of the fields that `cleared` can name.
     static var clearable: [String: Int] { get }
 }
 
-extension PartialSighting {
+extension PartialObservation {
     /// By default, no field can be null.
     static var clearable: [String: Int] { [:] }
     /// By default, no field was null.
@@ -22,7 +22,7 @@ extension PartialSighting {
 /// a field are kept, usually just the newest one, since most remotes send all fields every time. A
 /// late observation therefore needs no refold, and the size depends on the known fields, not on the
 /// number of observations.
-struct SightingStack<Message: PartialSighting>: Equatable, Sendable {
+struct ObservationStack<Message: PartialObservation>: Equatable, Sendable {
     private struct Entry: Equatable {
         var order: FoldOrder
         /// The fields that the observation sets or clears: one bit per field number.
@@ -40,7 +40,7 @@ struct SightingStack<Message: PartialSighting>: Equatable, Sendable {
     mutating func add(_ message: Message, payload: RawSpan, order: FoldOrder) -> Bool {
         let place = entries.firstIndex { $0.order <= order } ?? entries.endIndex
         if place < entries.endIndex, entries[place].order == order { return false }
-        let said = SightingStack.said(payload, message.cleared)
+        let said = ObservationStack.said(payload, message.cleared)
         let known = entries[..<place].reduce(UInt64(0)) { $0 | $1.said }
         guard said & ~known != 0 else { return false }
         entries.insert(Entry(order: order, said: said, message: message), at: place)

@@ -10,11 +10,11 @@ import Testing
 
 /// The observations of a show fold to the same state in every order, although repeated facts are
 /// not recorded again.
-@Suite(.offTasks) struct SightingOrderTests {
+@Suite(.offTasks) struct ObservationOrderTests {
     /// Returns the digests of the shows and episodes in a store that has recorded the new facts
     /// from the documents.
     private func digests(_ documents: [[ProposedEvent]]) async throws -> [String] {
-        let place = try TemporaryStore("sightings")
+        let place = try TemporaryStore("observations")
         let log = try EventLog.create(place.path("log"), options: place.options)
         defer { log.close() }
         for document in documents {
@@ -46,10 +46,10 @@ import Testing
         var show = ShowObserved()
         (show.show, show.updated) = (7, 1_000)
         fields(&show)
-        return [try ProposedEvent(sighting: show, observedAt: time)]
+        return [try ProposedEvent(observation: show, observedAt: time)]
     }
 
-    @Test func equalSightingsMayArriveInAnyOrder() async throws {
+    @Test func equalObservationsMayArriveInAnyOrder() async throws {
         let answers = try (1...3).map { time in try show(at: Int64(time)) { $0.name = "Seven" } }
         let expected = try await digests(answers)
         #expect(try await digests(answers.reversed()) == expected)
@@ -58,7 +58,7 @@ import Testing
 
     /// If the last observation lacks a field, the field has the value from the latest observation
     /// that contains it.
-    @Test func partialSightingsInAnyOrderGiveTheSameDigests() async throws {
+    @Test func partialObservationsInAnyOrderGiveTheSameDigests() async throws {
         let answers = [
             try show(at: 1) { ($0.name, $0.language) = ("Seven", "English") },
             try show(at: 2) { ($0.name, $0.language) = ("Seven", "French") },

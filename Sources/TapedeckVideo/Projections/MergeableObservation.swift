@@ -3,34 +3,36 @@
 ///
 /// A field with a value in a newer observation replaces the known value, a null field removes it,
 /// and a missing field changes nothing.
-protocol Sighting: Sendable {
+protocol MergeableObservation: Sendable {
     /// The names of the fields that were null.
     var cleared: [String] { get }
 
     /// The mergeable fields of the observation, without duplicates.
-    static var sightingFields: [SightingField<Self>] { get }
+    static var observationFields: [ObservationField<Self>] { get }
 }
 
-extension Sighting {
+extension MergeableObservation {
     /// Merges a newer observation into this one.
     mutating func merge(newer: Self) {
         if !newer.cleared.isEmpty {
-            for field in Self.sightingFields where field.isCleared(in: newer) { field.clear(&self) }
+            for field in Self.observationFields where field.isCleared(in: newer) {
+                field.clear(&self)
+            }
         }
-        for field in Self.sightingFields { field.take(&self, newer) }
+        for field in Self.observationFields { field.take(&self, newer) }
     }
 
     /// Returns the names of the fields in which another observation differs, in the order of
-    /// `sightingFields`.
+    /// `observationFields`.
     ///
     /// Fields without a name, such as versions and identities, are omitted.
     func namesOfFields(differingFrom other: Self) -> [String] {
-        Self.sightingFields.compactMap { $0.differs(self, other) ? $0.name : nil }
+        Self.observationFields.compactMap { $0.differs(self, other) ? $0.name : nil }
     }
 }
 
 /// The rules for merging one field of an observation.
-struct SightingField<Message: Sighting>: Sendable {
+struct ObservationField<Message: MergeableObservation>: Sendable {
     let name: String?
     /// Returns whether two observations differ in the field.
     let differs: @Sendable (Message, Message) -> Bool
