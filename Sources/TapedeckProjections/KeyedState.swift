@@ -14,6 +14,8 @@ public struct KeyedState<State: ProjectionState>: ~Copyable {
     package let items: any ItemStore
     package var wantsRefold = false
 
+    // Without inlining, each initialization looks up the generic type once more.
+    @inline(__always)
     package init(key: Tag, state: State, items: any ItemStore) {
         self.key = key
         self.state = state

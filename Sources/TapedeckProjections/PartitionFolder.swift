@@ -5,7 +5,8 @@ internal import TapedeckLog
 
 /// The result of folding all or part of a partition, as bytes to be written in order.
 struct PartitionOutput: @unchecked Sendable {
-    struct Part {
+    /// The output of one projection.
+    final class Part {
         let states = RowBatch()
         let items = RowBatch()
         /// The rows, sorted by row key.
@@ -99,11 +100,8 @@ final class PartitionFolder {
         put(output, isLast: true)
     }
 
-    private func put(_ part: PartitionOutput, isLast: Bool) {
-        var output = part
-        for index in output.parts.indices {
-            output.parts[index].rows = output.parts[index].rows.sorted()
-        }
+    private func put(_ output: PartitionOutput, isLast: Bool) {
+        for part in output.parts { part.rows = part.rows.sorted() }
         let byteCount = output.byteCount
         handover.put(output.number, output, byteCount: byteCount, isLast: isLast)
     }
@@ -168,52 +166,55 @@ final class PartitionFolder {
         let key = Tag(unchecked: String(decoding: tag, as: UTF8.self))
         let viewKey = ViewKey(tag: tag)
         let wanted = routing.drivers(of: events)
-        for (index, driver) in routing.drivers.enumerated()
-        where wanted.contains(index) && Routing.begins(tag, with: driver.tagPrefix) {
+        // Iterating over the drivers themselves would count references to every one of them.
+        for index in routing.drivers.indices where wanted.contains(index) {
+            let driver = routing.drivers[index]
+            guard Routing.begins(tag, with: driver.tagPrefix) else { continue }
             folded.removeAll()
             items.removeAll()
             driver.foldAll(
                 key: key, events: events, typeIndex: routing.typeIndexes[index], items: items,
                 into: &folded)
-            try write(index, key, viewKey, into: &output)
+            try write(index, driver, key, viewKey, into: &output)
         }
     }
 
-    /// Hands over the current output if it exceeds the budget for a projection.
-    private func keepBudget(_ index: Int, _ output: inout PartitionOutput) {
-        guard output.parts[index].byteCount > partBytesMax else { return }
+    /// Hands over the current output, and returns the empty part of a projection in the next one.
+    private func handOver(_ index: Int, _ output: inout PartitionOutput) -> PartitionOutput.Part {
         put(output, isLast: false)
         output = PartitionOutput(output.number, drivers: routing.drivers.count)
+        return output.parts[index]
     }
 
     /// Writes the result of folding a key for one projection.
     private func write(
-        _ index: Int, _ key: Tag, _ viewKey: ViewKey, into output: inout PartitionOutput
+        _ index: Int, _ driver: ProjectionDriver, _ key: Tag, _ viewKey: ViewKey,
+        into output: inout PartitionOutput
     ) throws {
         guard !folded.stored.bytes.isEmpty else { return }
-        let driver = routing.drivers[index]
+        let itemsYieldRows = driver.itemsYieldRows
+        var part = output.parts[index]
         try viewKey.bytes.withUnsafeBytes { name in
-            folded.stored.bytes.withUnsafeBytes {
-                output.parts[index].states.add(name, value: $0)
-            }
+            folded.stored.bytes.withUnsafeBytes { part.states.add(name, value: $0) }
             try items.forEach { item, value in
-                output.parts[index].items.add(name, item, value: value)
-                if driver.itemsYieldRows {
+                part.items.add(name, item, value: value)
+                if itemsYieldRows {
                     try driver.rows(
                         ofItem: Row(key: Array(item), value: Array(value)), key: key,
                         into: &folded.rows)
-                    moveRows(to: output.parts[index].rows)
+                    moveRows(to: part.rows)
                 }
-                keepBudget(index, &output)
+                if part.byteCount > partBytesMax { part = handOver(index, &output) }
             }
         }
-        moveRows(to: output.parts[index].rows)
-        writeExtra(driver, key, viewKey, into: &output.parts[index])
-        keepBudget(index, &output)
+        moveRows(to: part.rows)
+        writeExtra(driver, key, viewKey, into: part)
+        if part.byteCount > partBytesMax { _ = handOver(index, &output) }
     }
 
     /// Moves the rows of the folded key to the end of `rows`.
     private func moveRows(to rows: RowBatch) {
+        guard !folded.rows.entries.isEmpty else { return }
         folded.rows.bytes.withUnsafeBytes { all in
             for entry in folded.rows.entries {
                 let table = UInt8(entry.table)
@@ -230,7 +231,7 @@ final class PartitionFolder {
 
     private func writeExtra(
         _ driver: ProjectionDriver, _ key: Tag, _ viewKey: ViewKey,
-        into part: inout PartitionOutput.Part
+        into part: PartitionOutput.Part
     ) {
         if !folded.checkpoints.isEmpty {
             for (order, row) in folded.checkpoints.suffix(Rebuild.checkpointsPerKeyMax) {

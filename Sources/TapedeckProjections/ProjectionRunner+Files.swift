@@ -16,7 +16,8 @@ extension ProjectionRunner {
             defer { withExtendedLifetime(lock) {} }
             let missing = try unserved(wanted)
             if !missing.isEmpty {
-                _ = try buildAndFlip(missing, rebuild(missing, .none, options))
+                _ = try buildAndFlip(
+                    missing, rebuild(missing, .none, options, reportsProjections: false))
             }
         }
         while true {
@@ -30,7 +31,8 @@ extension ProjectionRunner {
                 let lock = try StoreLock.rebuild(log.directory, waits: isUnderWay)
                 defer { withExtendedLifetime(lock) {} }
                 if isUnderWay { continue }
-                _ = try buildAndFlip(late, rebuild(late, .none, options))
+                _ = try buildAndFlip(
+                    late, rebuild(late, .none, options, reportsProjections: false))
                 return
             } catch let error as ProjectionError where error.code == .busy {
                 // Another process is rebuilding projections, but perhaps not these, so fold the

@@ -145,7 +145,8 @@ extension ProjectionRunner {
         let wanted = try drivers(named: projections)
         try checkOpen()
         if let answer = try readKeys(wanted, point, body) { return answer }
-        return try inScratch(wanted, rebuild(wanted, point.limit, options)) { file, _ in
+        let rebuild = rebuild(wanted, point.limit, options, reportsProjections: false)
+        return try inScratch(wanted, rebuild) { file, _ in
             try file.environment.read { transaction in
                 var sources: [Digest16: (tables: ViewsFile.Tables, transaction: TransactionAlias)] =
                     [:]
@@ -205,10 +206,12 @@ extension ProjectionRunner {
     }
 
     func rebuild(
-        _ wanted: [ProjectionDriver], _ limit: Rebuild.Limit, _ options: RebuildOptions
+        _ wanted: [ProjectionDriver], _ limit: Rebuild.Limit, _ options: RebuildOptions,
+        reportsProjections: Bool = true
     ) -> Rebuild {
         Rebuild(
-            log, wanted, workers: options.workers, limit: limit, isCancelled: options.isCancelled
+            log, wanted, workers: options.workers, limit: limit,
+            reportsProjections: reportsProjections, isCancelled: options.isCancelled
         ) {
             options.progress(
                 RebuildProgress(phase: $0.phase, done: $0.done, total: $0.total))

@@ -8,18 +8,21 @@ final class RebuildLoader: @unchecked Sendable {
     private let file: ViewsFile
     private let drivers: [ProjectionDriver]
     private let bytesPerCommitMax: Int
-    private var digests: [ViewsDigest]
+    /// The digests of the projections; nil if no reports are wanted.
+    private var digests: [ViewsDigest]?
     private var keys: [Int]
     private var rows: [Int]
     private let runs: [RowRuns]
     private(set) var frozen: [FrozenKey] = []
     private var frozenRows: [(driver: Int, key: [UInt8], value: [UInt8])] = []
 
-    init(_ file: ViewsFile, _ drivers: [ProjectionDriver], _ budgets: Rebuild.Budgets) {
+    init(
+        _ file: ViewsFile, _ drivers: [ProjectionDriver], _ budgets: Rebuild.Budgets, reports: Bool
+    ) {
         bytesPerCommitMax = budgets.bytesPerCommitMax
         self.file = file
         self.drivers = drivers
-        digests = drivers.map { ViewsDigest($0) }
+        digests = reports ? drivers.map { ViewsDigest($0) } : nil
         keys = drivers.map { _ in 0 }
         rows = drivers.map { _ in 0 }
         runs = drivers.indices.map {
@@ -73,8 +76,8 @@ final class RebuildLoader: @unchecked Sendable {
             // Hash and count the rows outside the transaction, because the transaction may run
             // twice if the map must grow.
             for part in parts {
-                try digests[index].add(.states, part.states)
-                try digests[index].add(.items, part.items)
+                try digests?[index].add(.states, part.states)
+                try digests?[index].add(.items, part.items)
                 keys[index] += part.states.count
                 rows[index] += part.rows.count
                 try runs[index].add(part.rows)
@@ -91,7 +94,8 @@ final class RebuildLoader: @unchecked Sendable {
         while let (key, value) = walker.next() { try cursor.put(key, value, isLast: true) }
     }
 
-    /// Merges the index rows, writes the checkpoints and returns the results.
+    /// Merges the index rows and writes the checkpoints; returns a report of each projection, if
+    /// reports are wanted.
     func finish(
         _ checkpoint: ProjectionCheckpoint, _ history: HistoryMark
     ) throws -> [ProjectionReport] {
@@ -106,6 +110,7 @@ final class RebuildLoader: @unchecked Sendable {
                     checkpoint.encoded(history))
             }
         }
+        guard var digests else { return [] }
         return drivers.indices.map { index in
             ProjectionReport(
                 name: drivers[index].name, version: drivers[index].version, keys: keys[index],
@@ -169,7 +174,7 @@ final class RebuildLoader: @unchecked Sendable {
             }
             // Hash the rows outside the transaction, because the transaction may run twice if the
             // map must grow.
-            for batch in batches { try digests[index].add(.rows, batch) }
+            for batch in batches { try digests?[index].add(.rows, batch) }
             if batches.last?.count == 0 { return }
         }
     }

@@ -16,10 +16,10 @@ final class RowBatch: @unchecked Sendable {
 
     init(capacity: Int = 4_096) {
         self.capacity = capacity
-        start = .allocate(byteCount: capacity, alignment: 16)
+        start = RowBatch.required(malloc(capacity))
     }
 
-    deinit { start.deallocate() }
+    deinit { free(start) }
 
     /// The bytes of the rows, valid until the next `add`.
     var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: start, count: end) }
@@ -53,12 +53,14 @@ final class RowBatch: @unchecked Sendable {
     }
 
     private func grow(to needed: Int) {
-        let larger = max(needed, capacity * 2)
-        let moved = UnsafeMutableRawPointer.allocate(byteCount: larger, alignment: 16)
-        moved.copyMemory(from: start, byteCount: end)
-        start.deallocate()
-        start = moved
-        capacity = larger
+        // The C library moves large blocks without copying them.
+        capacity = max(needed, capacity * 2)
+        start = RowBatch.required(realloc(start, capacity))
+    }
+
+    private static func required(_ block: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer {
+        guard let block else { preconditionFailure("there is no memory left") }
+        return block
     }
 
     /// Adds all rows of another batch.
