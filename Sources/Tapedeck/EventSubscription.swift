@@ -101,8 +101,8 @@ extension TapedeckStore {
     ///   - types: The event types to deliver; all if empty.
     ///   - tags: The tags to match; an event is delivered only if it has all of them.
     ///
-    /// The filter may differ from the one used before. Events that did not match an earlier filter
-    /// were skipped and are not delivered later.
+    /// The filter may differ from the filter of earlier subscriptions with this name. Events that
+    /// did not match an earlier filter were skipped and are not delivered later.
     ///
     /// The cost is one lookup per origin, plus a new file if the name is new. Far from the end of
     /// the log, delivery costs a lookup per matching event; near the end, it costs a read of the

@@ -8,10 +8,10 @@ extension TapedeckStore {
     /// `Retention.latest` that a newer event replaces, such as what a device was playing.
     ///
     /// No list, digest or hash chain changes. An event is kept until it has been delivered to every
-    /// server and every subscription. Up to 1,023 of each origin's last events are kept as well.
-    /// Reads and appends continue meanwhile; each step holds the writer's lock for a few
-    /// milliseconds. Compaction can be interrupted at any time and resumes later. Future events
-    /// reuse the freed space; `EventLog.shrink` returns it to the system.
+    /// server and every subscription. Up to 1,023 of each origin's last events are also kept. Reads
+    /// and appends continue meanwhile; each step holds the writer's lock for a few milliseconds.
+    /// Compaction can be interrupted at any time and resumes later. Future events reuse the freed
+    /// space; `EventLog.shrink` returns it to the system.
     ///
     /// Lists as of a past time reflect only the events that remain.
     ///

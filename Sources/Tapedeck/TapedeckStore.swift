@@ -134,8 +134,8 @@ public final class TapedeckStore: Sendable {
         }
     }
 
-    /// Records an event in memory at once and on disk within 100 ms; suitable for periodic playback
-    /// reports.
+    /// Records an event in memory immediately and on disk within 100 ms; suitable for periodic
+    /// playback reports.
     public func appendBuffered(
         _ event: any Event, atMilliseconds: UInt64? = nil
     ) async throws(StoreError) {

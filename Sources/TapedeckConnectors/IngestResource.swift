@@ -73,7 +73,7 @@ public struct IngestResource: Sendable {
     ///
     /// - Parameters:
     ///   - bytes: The body of the response; a leading byte-order mark is skipped.
-    ///   - show: TVmaze's id of the show, if `needsShow`.
+    ///   - show: the show's TVmaze id, if `needsShow`.
     ///   - video: The key of the video that the response belongs to, or any form of its URL, if
     ///     `needsVideo`.
     ///   - list: For a Shelby dashboard or roll, the name of the list, as in `VideoGroup`. If nil,

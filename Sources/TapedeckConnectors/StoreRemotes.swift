@@ -60,7 +60,7 @@ public struct StoreRemotes: Sendable {
     /// remote, changing its address, or logging out everywhere.
     ///
     /// An ended login is never used again. Call this method after a sync with a server, so that the
-    /// secrets do not stay on the disk; the other methods call it too.
+    /// secrets do not stay on the disk; the other methods also call it.
     @available(*, noasync)
     public func removeEndedLogins() throws { try logins.removeEnded() }
 
@@ -83,11 +83,12 @@ public struct StoreRemotes: Sendable {
 
     /// Connects the store to an account on a remote system, for all of the user's devices.
     ///
-    /// A store holds one account per system. Adding the same name again changes the remote's
-    /// address and parts and signs the user out; a new address also ends the logins of all devices,
-    /// which each device deletes when it receives the change. After a removal, each device must log
-    /// in again. Throws `SyncError` with `.usage`, or with `.conditionFailed` if the store already
-    /// has another remote of the same system, or a remote of another system with the same name.
+    /// A store holds one account per system. Adding the same name with another address or other
+    /// parts replaces them, and signs the user out. A new address also ends the logins of all
+    /// devices; each device deletes its login when it receives the change. After a removal, each
+    /// device must log in again. Throws `SyncError` with `.usage`, or with `.conditionFailed` if
+    /// the store already has another remote of the same system, or a remote of another system with
+    /// the same name.
     ///
     /// - Parameter parts: The parts of the system to read. For TVmaze, these are schedules such as
     ///   `US`, `web` and `web-DE`, by default `US`. For Shelby's API v1, they are lists, as in
@@ -142,9 +143,9 @@ public struct StoreRemotes: Sendable {
 
     /// Changes which lists of a remote are read, on all of the user's devices.
     ///
-    /// The next sync reads the new lists; a live sync reads them at once. The videos of a list are
-    /// in the `VideoGroup` of the same name, and `VideoQueries.lists` describes the lists. Videos
-    /// that were already read from a removed list are kept.
+    /// The next sync reads the new lists; a live sync reads them immediately. The videos of a list
+    /// are in the `VideoGroup` of the same name, and `VideoQueries.lists` describes the lists.
+    /// Videos that were already read from a removed list are kept.
     ///
     /// - Parameters:
     ///   - added: For Shelby's API v1, the names `following` (the rolls that the user follows),

@@ -126,7 +126,7 @@ package final class DraftFile {
         if FileLock.isAt(path, file) { unlink(path) }
     }
 
-    /// Locks a new draft; returns whether another writer has removed it before.
+    /// Locks a new draft; returns whether another writer removed it before it was locked.
     private static func isRemoved(_ path: String, lockedAs file: Int32) -> Bool {
         while flock(file, LOCK_EX) != 0 {
             // If the file system has no locks, no writer can lock a draft in order to remove it.

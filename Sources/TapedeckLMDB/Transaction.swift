@@ -203,9 +203,8 @@ package struct Table: Sendable {
             }
             throw LMDBError(code, path: path)
         }
-        // LMDB takes the key order from the file and ignores the requested order. Wrong flags may
-        // go unnoticed by a check of the pages, because small integers and their bytes sort in the
-        // same order.
+        // LMDB takes the key order from the file and ignores the requested order. A check of the
+        // pages may miss wrong flags, because small integers sort in the same order as their bytes.
         var found: UInt32 = 0
         let asked = mdb_dbi_flags(transaction, opened, &found)
         guard asked == MDB_SUCCESS else { throw LMDBError(asked, path: path) }

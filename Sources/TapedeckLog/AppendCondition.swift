@@ -66,7 +66,7 @@ public enum Durability: Sendable {
     ///
     /// Concurrent callers share a commit.
     case durable
-    /// The append is acknowledged at once, while the events are only in memory.
+    /// The append is acknowledged immediately, while the events are only in memory.
     ///
     /// The events are written with the next commit or within 100 ms. Use this only for events that
     /// may be lost, such as playback ticks, because they are lost if the process dies before the

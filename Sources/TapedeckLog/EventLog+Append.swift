@@ -104,7 +104,7 @@ extension EventLog {
             }
             guard event.tags.count <= RecordLayout.tagsMax else {
                 throw LogError(
-                    .invalidTag, "a \(event.type) has \(event.tags.count) tags",
+                    .invalidTag, "an event of type \(event.type) has \(event.tags.count) tags",
                     hint: "use at most \(RecordLayout.tagsMax) tags")
             }
             guard event.type.isWellFormed else {

@@ -42,7 +42,7 @@ package struct ForeignEvents: Sendable {
 
 /// The result of recording foreign events.
 package struct ForeignOutcome: Hashable, Sendable {
-    /// The number of events that were not recorded before.
+    /// The number of events that the log lacked.
     package var recorded: UInt64 = 0
     /// The number of receipts that had an effect.
     package var receipts: UInt64 = 0

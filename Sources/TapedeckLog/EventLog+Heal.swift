@@ -18,7 +18,7 @@ extension EventLog {
     /// changes are on disk when this method returns.
     ///
     /// The receipts of the voided events are removed, because these events have lost their ids. The
-    /// rows of sync engines are removed, too, so that every server's log is read again from the
+    /// rows of sync engines are also removed, so that every server's log is read again from the
     /// start.
     ///
     /// - Returns: The number of reissued events; 0 if the event is not recorded here.

@@ -102,7 +102,7 @@ extension EventLog {
     func state(in transaction: borrowing WriteTransaction) throws -> LogState {
         let held = state.withLock { $0 }
         // An unchanged head is not sufficient, because another process may have added an origin, or
-        // the type for compaction, without changing the head.
+        // the event type `RangeCompacted`, without changing the head.
         if try lastPosition(transaction) == held.head,
             try held.transaction + 1 == transaction.number
                 || transaction.meta(tables, MetaKey.origin(UInt32(held.origins.count))) == nil

@@ -57,7 +57,7 @@ extension EventLog {
     /// The update runs concurrently with appends.
     ///
     /// - Parameter waits: Whether to wait while another thread or process is indexing; if false,
-    ///   the call returns at once in this case.
+    ///   the call returns immediately in this case.
     package func mergeIndex(
         keeping: UInt64 = 0, eventsPerRun: UInt64 = EventLog.eventsPerRunMax, waits: Bool = true
     ) throws(LogError) {

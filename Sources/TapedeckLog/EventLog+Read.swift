@@ -389,8 +389,8 @@ extension EventLog {
             decoding: try transaction.meta(tables, MetaKey.runs))
         let cursor = try transaction.cursor(tables.index)
         for run in catalogue.runs where run.upper > after {
-            // The entries right before and after the term's entries are checked as well, because
-            // one of them may belong to the term but have a damaged key.
+            // The entries right before and after the term's entries are also checked, because one
+            // of them may belong to the term but have a damaged key.
             let before = try cursor.lastBelow(IndexEntry.key(run: run.number, term: term.hash))
             try IndexEntry.check(before)
             var entry = before == nil ? try cursor.first() : try cursor.next()

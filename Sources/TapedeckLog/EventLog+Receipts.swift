@@ -98,8 +98,8 @@ extension EventLog {
             guard (1...Receipt.codeLengthMax).contains(code.rawValue.utf8.count) else {
                 throw LogError(
                     .tooLarge,
-                    "the refusal of event \(receipt.event) has a code of \(code.rawValue.utf8.count)"
-                        + " bytes", hint: "use 1 to \(Receipt.codeLengthMax) bytes")
+                    "the refusal code of event \(receipt.event) is \(code.rawValue.utf8.count)"
+                        + " bytes long", hint: "use a code of 1 to \(Receipt.codeLengthMax) bytes")
             }
         }
     }

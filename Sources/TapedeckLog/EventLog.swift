@@ -101,7 +101,8 @@ public final class EventLog: Sendable {
     /// Creates a new store in `directory` and opens it.
     ///
     /// The store is created completely or not at all, even if the process is killed or the power
-    /// fails. If several processes create a store in `directory` at once, only one succeeds.
+    /// fails. If several processes create a store in `directory` at the same time, only one
+    /// succeeds.
     ///
     /// Throws `LogError`: `.storeExists` if there is a store already, `.busy` if another process is
     /// creating or erasing a store there and does not finish within a minute, and the errors that

@@ -68,7 +68,7 @@ struct Fork: Hashable {
 }
 
 extension LogState {
-    /// Returns whether an origin has neither voided nor reissued events.
+    /// Returns whether an origin has no voided events and no reissued events.
     func hasOneHistory(of origin: UInt32) -> Bool {
         !forks.contains { $0.origin == origin }
             && !reissuedOrigins.contains(origins[Int(origin)].id)

@@ -6,8 +6,8 @@ internal import TapedeckModel
 ///
 /// The store is built in a temporary folder inside its directory, called the part. Then the files
 /// of the part are moved into place: the log first, then the marker (`store.json`), which completes
-/// the store. The next process removes an interrupted attempt, so at any time there is either a
-/// complete store or none. Other processes wait in the meantime, because the opening lock
+/// the store. The next process removes the files of an interrupted attempt, so there is always
+/// either a complete store or none. Other processes wait in the meantime, because the opening lock
 /// is held exclusively from beginning to end.
 ///
 /// The folder as a whole cannot be moved into place, because the directory may already exist,

@@ -63,7 +63,8 @@ struct ReceiptWriter: ~Copyable {
         return 1
     }
 
-    /// Voids the event at a position permanently, because it has lost its id.
+    /// Permanently voids the event at a position; used for events that lost their ids when a fork
+    /// was healed.
     mutating func void(
         at position: UInt64, stamp: Stamp, _ transaction: borrowing WriteTransaction
     ) throws {

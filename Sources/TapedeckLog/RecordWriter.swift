@@ -12,7 +12,8 @@ struct RecordWriter: ~Copyable {
     /// ones in `touched`.
     private var lastTouched: UInt32?
     private var touched: Set<UInt32> = []
-    /// The types whose names were passed as bytes, with their numbers, by the hash of the name.
+    /// The names that were passed as bytes and the numbers of their types, keyed by the hash of the
+    /// name.
     private var types: [UInt64: (name: [UInt8], ordinal: UInt16)] = [:]
     /// The original events that have or may have reissues; the status of these reissues is
     /// determined after the last event.

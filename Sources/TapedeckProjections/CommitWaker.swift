@@ -27,8 +27,8 @@ package final class CommitWaker: Sendable {
         if let observer = state.withLock({ $0.observer }) { log.stopObserving(observer) }
     }
 
-    /// Waits for a commit for at most `duration`; returns at once if there has been a commit since
-    /// the last wait.
+    /// Waits for a commit for at most `duration`; returns immediately if there has been a commit
+    /// since the last wait.
     package func wait(atMost duration: Duration) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in

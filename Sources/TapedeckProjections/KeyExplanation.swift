@@ -59,8 +59,8 @@ public struct KeyExplanation: Hashable, Sendable, Codable {
     /// The maximum number of events to examine; the cost is quadratic, and examining this many
     /// takes a few seconds.
     public static let eventsMax = 2_000
-    /// The maximum number of events of a key; if a key has more events, `parts(of:)` determines no
-    /// role in the key.
+    /// The maximum number of a key's events for which `parts(of:)` determines roles; in a key with
+    /// more events, only refused events have a role.
     public static let eventsForPartsMax = 20_000
 }
 

@@ -10,8 +10,9 @@ internal import TapedeckLog
 /// has few events. Requests beyond the limits fail and set `isExceeded`; the caller must then build
 /// the projections completely.
 final class KeyFolds {
-    /// The maximum number of events to fold when rows are requested: all events of the projection,
-    /// or the events with the shared tag.
+    /// The maximum number of events to fold for the rows of a projection.
+    ///
+    /// If the caller requests only the rows of events with a tag, only events with that tag count.
     static let eventsForRowsMax = 1 << 15
     /// The maximum number of events that are folded for one reader.
     static let eventsMax = KeyFolder.eventsMax

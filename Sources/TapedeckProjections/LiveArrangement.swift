@@ -64,7 +64,7 @@ public struct LiveArranged<Entry: Hashable & Sendable>: Sendable {
     }
 }
 
-/// The state of a followed arranged list: its rows and the last reported entries.
+/// The state of an arranged list that is being followed: its rows and the last reported entries.
 final class ArrangedRows<Arrangement: LiveArrangement>: LiveSource {
     private let arrangement: Arrangement
     private let rows: LiveRows<Arrangement.Rows>

@@ -55,7 +55,7 @@ package struct LiveRanked<Place: Comparable, Entry> {
     }
 }
 
-/// The last reported entries of a followed ranked list.
+/// The last reported entries of a ranked list that is being followed.
 final class RankedRows<Ranking: LiveRanking>: LiveSource {
     typealias Entry = Ranking.Entry
     private typealias Ranked = LiveRanked<Ranking.Place, Entry>

@@ -8,7 +8,7 @@ public struct LiveState: Hashable, Sendable {
     ///
     /// The progress is reported before the build and after each percent of a phase. No progress is
     /// reported for logs with fewer than `loadingEventsMin` events, because their tables are built
-    /// almost at once.
+    /// almost immediately.
     public var loading: RebuildProgress?
     /// The problems that affect the list.
     public var failures: [LiveFailure]

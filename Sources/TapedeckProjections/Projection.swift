@@ -73,10 +73,10 @@ public protocol Projection: Sendable {
 
     /// Adds the rows of a state, which can then be read in an order other than by key.
     ///
-    /// The key of a row must be unique in its table across all keys, so end it with the key's own
-    /// name. If a key yields several rows with the same row key, only the last row is kept. The
-    /// method is called once per key and batch; its result must depend only on the state and the
-    /// key.
+    /// A row key must be unique in its table, also among the rows of other keys, so end it with
+    /// `key.name`. If a key yields several rows with the same row key, only the last row is kept.
+    /// The method is called once per key and batch; its result must depend only on the state and
+    /// the key.
     func rows(of state: State, key: Tag, into rows: inout RowSink)
 
     /// Whether items yield rows, in addition to the rows of the state.
@@ -118,9 +118,8 @@ public protocol Projection: Sendable {
 
     /// Whether the store maintains the projection only after a read or rebuild has named it.
     ///
-    /// Return true for an index that many programs never read. Before its first use, calls that
-    /// name no projections skip the index; after its first use, the index is maintained like any
-    /// other projection.
+    /// Return true for an index that many programs never read. Until the index is first used, calls
+    /// that name no projections skip it. Afterwards, it is maintained like any other projection.
     var isOnDemand: Bool { get }
 }
 

@@ -11,7 +11,7 @@ package import TapedeckModel
 /// that writes the events. A conflict is therefore always detected, whether it comes from a task,
 /// another process or a sync.
 ///
-/// The process that wrote last has current views and tends to win the next race, too, so a busy
+/// The process that wrote last has current views and tends to win the next race again, so a busy
 /// process could starve the others. After several conflicts, a decision therefore takes the turn
 /// lock: decisions in other processes and lanes wait until it is done. The lock only improves
 /// fairness, and never delays a decision by more than `turnSecondsMax`; correctness depends on the

@@ -6,10 +6,10 @@ internal import TapedeckModel
 
 /// Updates, rebuilds and reads projections.
 ///
-/// The catalogue in the log lists the file of each projection. The state of a projection's file
-/// determines how a read brings the projection up to date:
+/// The catalogue in the log lists the file of each projection. A read skips an on-demand projection
+/// until a call has named that projection. Otherwise, the state of a projection's file determines
+/// how a read brings the projection up to date:
 ///
-/// - Calls that do not name an on-demand projection skip it until a call has named it.
 /// - If there is no usable file, the projection is rebuilt from the log on first use. A file is
 ///   unusable if it is damaged, belongs to another log or history, or was not synced before the
 ///   last reboot.

@@ -4,7 +4,7 @@ internal import TapedeckLog
 
 /// An unnamed file for bytes beyond a memory budget; it disappears when the process ends.
 ///
-/// Several threads may append at once. Read the file only after all threads have finished
+/// Several threads may append at the same time. Read the file only after all threads have finished
 /// appending. Methods throw `LogError`: `.diskFull` or another system error.
 final class SpillFile: @unchecked Sendable {
     private let path: String

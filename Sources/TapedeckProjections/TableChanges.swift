@@ -3,7 +3,7 @@ internal import TapedeckModel
 
 /// The changes to a table: entries to remove, then entries to write.
 ///
-/// One thread fills an object and then passes it on; two threads never use it at once.
+/// One thread fills an object and then passes it on; two threads never use it at the same time.
 final class TableChanges: @unchecked Sendable {
     /// The initial capacity in bytes; it is small because most batches have few events.
     private static let bytesReserved = 256

@@ -47,7 +47,7 @@ struct HTTPFailure {
         case HTTPBodyError.tooSlow:
             self = failure(
                 "sends its response too slowly",
-                hint: "check the network connection, and that the server is not stuck")
+                hint: "check the network connection, and check that the server is not stuck")
         case HTTPBodyError.tooLarge:
             self = HTTPFailure(
                 code: .malformedRequest, message: "\(base) sent a response that is too large",

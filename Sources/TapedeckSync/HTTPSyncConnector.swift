@@ -11,7 +11,8 @@ package struct HTTPSyncConnector: SyncConnector {
     /// The time to wait for the headers of a response before the server is considered unreachable,
     /// in addition to the time that the request takes to be sent.
     private static let requestTimeout = TimeAmount.seconds(60)
-    /// The time to wait for the headers of the response to a handshake, which servers send at once.
+    /// The time to wait for the headers of the response to a handshake, which servers send
+    /// immediately.
     private static let handshakeTimeout = TimeAmount.seconds(20)
     /// The time without data after which a live connection is considered dead; servers send a
     /// comment every 15 s.

@@ -154,8 +154,8 @@ public final class SyncEngine: Sendable {
         send.yield(.stop)
     }
 
-    /// Retries at once instead of waiting, for example when the network is back or the user asks
-    /// for a retry.
+    /// Retries immediately instead of waiting, for example when the network is back or the user
+    /// asks for a retry.
     public func wake() { send.yield(.wake) }
 
     /// Syncs until everything is delivered in both directions; a live engine runs until it is
@@ -361,7 +361,8 @@ public final class SyncEngine: Sendable {
         }
     }
 
-    /// Signals appends by this process at once, and detects appends by other processes by polling.
+    /// Signals appends by this process immediately, and detects appends by other processes by
+    /// polling.
     private func watchLog() -> Task<Void, Never> {
         let box = box
         let number = log.observeCommits { [weak self] _ in self?.note { $0.isLocal = true } }

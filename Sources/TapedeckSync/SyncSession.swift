@@ -14,7 +14,7 @@ package struct SyncSession {
         case none
         /// Send the request, then call `answered` or `failed`.
         case send(SyncRequest)
-        /// Call `woken` at the given time, or earlier to retry at once.
+        /// Call `woken` at the given time, or earlier to retry immediately.
         case wait(SyncWait)
         /// Everything is done for now; call `localChanged` or `serverChanged` after a change.
         case listen
@@ -62,7 +62,7 @@ package struct SyncSession {
     // MARK: - Inputs
 
     package mutating func begin() throws(LogError) -> Step {
-        // A wait that the server has asked for applies to later syncs too.
+        // A wait that the server has asked for also applies to later syncs.
         if let wait = upstream.wait, wait.isAsked, wait.until > now() {
             return try handle(.asked(wait))
         }
@@ -131,7 +131,8 @@ package struct SyncSession {
                 input = .mended
             case .push(let bytesMax):
                 guard let request = try nextPush(bytesMax) else {
-                    // The events that the server lacks are parked or no longer exist; decide again.
+                    // The events that the server lacks are parked or no longer exist, so the next
+                    // step must be decided again.
                     input = .pushed([:], nil)
                     continue
                 }
@@ -248,7 +249,7 @@ extension SyncSession {
                 upstream.lastReceipt = try lastReceipt(of: lineage)
             }
             // The digest verifies the entries that were read, but not the events that were only
-            // pushed, so the server must confirm the last receipt too.
+            // pushed, so the server must also confirm the last receipt.
             if let last = upstream.lastReceipt,
                 last.serverPosition > upstream.cursor?.position ?? 0
             {
@@ -274,8 +275,8 @@ extension SyncSession {
 extension SyncSession {
     /// Returns the receipt with the highest position in a lineage; reads all receipts.
     ///
-    /// If the server's log still has the receipt's entry at that position, it has all earlier
-    /// entries too.
+    /// If the server's log still has the receipt's entry at that position, it also has all earlier
+    /// entries.
     private func lastReceipt(of lineage: LineageID) throws(LogError) -> Receipt? {
         var last: Receipt?
         var place: [UInt8]? = []

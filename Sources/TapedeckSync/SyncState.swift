@@ -235,7 +235,7 @@ package struct SyncWait: Hashable, Sendable {
     package var message: String
     /// The end of the wait, in milliseconds since 1970; 0 if it is unknown.
     package var until: UInt64
-    /// Whether the other side requested the wait, so that it applies to later syncs too.
+    /// Whether the other side requested the wait, so that it also applies to later syncs.
     package var isAsked = false
 
     /// Returns whether the wait is still in progress.

@@ -1,11 +1,11 @@
 /// Detects that the body of a request or response arrives too slowly.
 ///
-/// The other side of a connection can send one byte a second without end, and no time limit for the
-/// headers or for silence ends that. A fixed limit for the whole body would either be long or cut
-/// off slow links, so the limit grows with the received bytes.
+/// The other side of a connection can keep sending one byte a second forever; neither a time limit
+/// for the headers nor one for silence would stop it. A fixed limit for the whole body would either
+/// be long or cut off slow links, so the limit grows with the received bytes.
 ///
-/// The pace is checked when a part of the body has arrived; a body of which nothing more arrives
-/// must be ended by a limit for silence.
+/// The pace is checked whenever a part of the body arrives. If nothing more arrives, a time limit
+/// for silence must end the body.
 package struct BodyPace: Sendable {
     /// Returns the current time.
     package typealias Clock = @Sendable () -> ContinuousClock.Instant

@@ -108,7 +108,8 @@ public struct EventCatalogue: Sendable {
         } catch let error as ModelError {
             throw error
         } catch {
-            throw ModelError(.invalidPayload, "the payload of a \(type) cannot be written as JSON")
+            throw ModelError(
+                .invalidPayload, "the payload of type \(type) cannot be written as JSON")
         }
     }
 
@@ -131,7 +132,8 @@ public struct EventCatalogue: Sendable {
         } catch let error as ModelError {
             throw error
         } catch {
-            throw ModelError(.invalidPayload, "the payload of a \(E.eventType) cannot be written")
+            throw ModelError(
+                .invalidPayload, "the payload of type \(E.eventType) cannot be written")
         }
     }
 

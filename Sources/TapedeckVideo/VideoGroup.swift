@@ -8,9 +8,9 @@ public enum VideoGroup: Hashable, Sendable {
     case watchLater
     /// `likes`: the videos that the user likes, most recently liked first.
     case likes
-    /// `popular`: the submitted videos, most viewed first.
+    /// `popular`: the submitted videos that a remote lists, most viewed first.
     case popular
-    /// `new`: the submitted videos, newest first.
+    /// `new`: the submitted videos that a remote lists, newest first.
     case new
     /// A remote's list by name, most recently added first: `stream`, `personal-roll`,
     /// `dashboard/ID` for a channel, or `roll/ID`.

@@ -110,7 +110,7 @@ public struct VideoKey: Hashable, Sendable, CustomStringConvertible {
 
     /// Returns an id in which every byte that is not a visible ASCII character is percent-encoded.
     ///
-    /// A leading `//` is encoded as well, because a key must not look like a URL.
+    /// A leading `//` is also encoded, because a key must not look like a URL.
     private static func encoded(_ id: String) -> String {
         func isPlain(_ byte: UInt8) -> Bool { (0x21...0x7E).contains(byte) }
         if id.utf8.allSatisfy(isPlain), !id.utf8.starts(with: "//".utf8) { return id }

@@ -4,7 +4,7 @@ extension VideoURL {
     /// The length of a YouTube id.
     private static let youTubeIDCount = 11
 
-    /// Words of eleven characters that may appear in place of an id.
+    /// Words of eleven characters that may appear instead of an id.
     private static let youTubeWords: Set<String> = ["videoseries", "live_stream"]
 
     /// Path segments that are followed by an id.

@@ -29,7 +29,7 @@ import Testing
         #expect(cell.endsAt == (try time("2019-07-10T16:30:00Z")))
     }
 
-    @Test func noonAsAPlaceholderHasNoEnd() async throws {
+    @Test func episodeWithPlaceholderTimeHasNoEnd() async throws {
         let stage = try await ScheduleStage("ct2")
         try await stage.episode(1, of: 3, at: "2019-07-10T12:00:00Z", airtime: "")
         let week = try await stage.ask {

@@ -72,7 +72,7 @@ import Testing
         #expect(found.state == .failed && found.nextTryAt == nil && !found.due)
     }
 
-    @Test func failuresKeepAGoodURL() async throws {
+    @Test func failedExtractionKeepsAURLThatIsStillValid() async throws {
         try await stage.extract("youtube:a")
         stage.wait(1)
         try await stage.fail("youtube:a")

@@ -30,7 +30,7 @@ struct SH4Tests {
         #expect(try await stage.ids("timeline", newest: 5) == ["often", "once"])
     }
 
-    @Test func favouritesAndWatchLaterAreCutAtTheSameBroadcast() async throws {
+    @Test func newestLimitEndsFavouritesAndWatchLaterAtTheSameBroadcast() async throws {
         for (number, video) in ["a", "b", "c", "d"].enumerated() {
             try await stage.share(
                 "b\(number)", video, at: Int64(number), liked: number != 2,
@@ -42,7 +42,7 @@ struct SH4Tests {
         #expect(try await stage.ids("watch-later") == ["d", "c", "a"])
     }
 
-    @Test func capsKeepTheFirstEntriesOfOtherLists() async throws {
+    @Test func capsKeepTheFirstEntriesOfRemoteLists() async throws {
         for (number, video) in ["a", "b", "c"].enumerated() {
             try await stage.list("e\(number)", video, on: "stream", at: Int64(number))
         }

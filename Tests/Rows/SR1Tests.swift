@@ -1,8 +1,8 @@
 import Tapedeck
 import Testing
 
-/// SR1: Stream, likes, personal roll, channel dashboards and rolls are lists of one kind, which can
-/// be read from any position.
+/// SR1: The stream, the likes, the personal roll, channel dashboards and rolls are lists of the
+/// same kind, which can be read from any position.
 struct SR1Tests {
     private let stage: GroupStage
 

@@ -221,7 +221,7 @@ import Testing
     @Test func interruptedRunsAreRecordedOnce() async throws {
         let stage = try PlaybackStage("sr3-recorder")
         func open() async throws -> PlaybackRecorder {
-            // Every report is recorded at once, so none is held back.
+            // Every report is recorded immediately, so none is held back.
             try await .open(stage.store, holdSecondsMax: 0, reportsWatched: true)
         }
         func watched() async throws -> [Double] {

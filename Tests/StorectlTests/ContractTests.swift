@@ -4,8 +4,7 @@ import Testing
 
 /// Every command prints its report as described in `schema/cli.md`.
 @Suite(.offTasks) struct ContractTests {
-    /// A command line whose report has an entry in every list of its shape, except in the lists
-    /// named by `mayBeEmpty`.
+    /// A command line whose report contains no empty lists, except those named by `mayBeEmpty`.
     struct Case: CustomTestStringConvertible, Sendable {
         let command: String
         let arguments: [String]

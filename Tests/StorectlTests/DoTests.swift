@@ -235,7 +235,7 @@ import Testing
         }
     }
 
-    @Test func dueChecksAreRecordedOrCounted() throws {
+    @Test func dueChecksWithoutRequestsAreRecordedAndTheOthersCounted() throws {
         let storectl = try Storectl.empty()
         for video in ["youtube:aqz-KE-bpKQ", "vimeo:7", "vimeo:abc", "hulu:1"] {
             try storectl.succeed(

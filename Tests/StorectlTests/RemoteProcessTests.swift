@@ -30,8 +30,8 @@ import Testing
         // Shelby's times have a resolution of one second, so two changes in the same second have no
         // known order.
         usleep(1_100_000)
-        // When a viewing reaches 80 %, the mark is cleared on the device at once, and on the remote
-        // by the next sync.
+        // When a viewing reaches 80 %, the mark is cleared on the device immediately, and on the
+        // remote by the next sync.
         let watched = try store.append(
             "PlaybackProgressed",
             #"{"video":"\#(video.key)","viewing":"v","positionSeconds":80,"durationSeconds":100}"#)

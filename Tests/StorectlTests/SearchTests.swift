@@ -47,7 +47,7 @@ import Testing
         #expect(names.contains("search-videos") && names.contains("search-answers"))
     }
 
-    @Test func pagesJoinAndPipesGetPlainLines() throws {
+    @Test func pagesFollowEachOtherAndPipedOutputIsPlain() throws {
         let storectl = try store()
         let first = try storectl.succeed("query", "search", "car", "--limit", "2", "--json")
             .document

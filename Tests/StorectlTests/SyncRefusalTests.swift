@@ -123,7 +123,7 @@ import Testing
         let store = try Storectl.empty()
         try store.append("WatchLaterToggled", #"{"video":"vimeo:1","isOn":true}"#)
         let token = try store.file("token", "t".utf8)
-        // Accepts connections and closes them at once.
+        // Accepts connections and closes them immediately.
         let (listener, port) = try LocalSocket.listening()
         defer { shutdown(listener, Int32(SHUT_RDWR)) }
         Thread.detachNewThread {

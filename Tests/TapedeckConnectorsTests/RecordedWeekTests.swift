@@ -60,7 +60,7 @@ struct RecordedWeekTests {
     }
 
     @Test(arguments: ["tvmaze/schedule", "tvmaze/schedule-web"])
-    func recordedDaysAreCompleteListings(_ name: String) throws {
+    func laterListingOfADayCancelsMissingEpisodes(_ name: String) throws {
         let resource = try IngestResource.named(name)
         let scope = try ScheduleScope(web: name.hasSuffix("web"), includeWeb: true)
         var script = Script()

@@ -41,7 +41,8 @@ import Testing
         log.close()
     }
 
-    /// An event that has one of the required tags twice does not match without the other tags.
+    /// An event that lacks a required tag does not match, even if it has another required tag
+    /// twice.
     @Test func conditionRequiresAllTags() throws {
         let log = try TemporaryDirectory().store()
         let (first, second) = (Tag(unchecked: "a/1"), Tag(unchecked: "a/2"))

@@ -5,7 +5,7 @@ import Testing
 
 /// The state of projections at a point in the past, regardless of how it is computed.
 @Suite(.offTasks) struct AsOfTests {
-    @Test func keysFoldedOnDemandReadLikeTables() throws {
+    @Test func foldingKeysOnDemandEqualsReadingTables() throws {
         let seed = Seed()
         var random = seed.generator()
         let history = try HistoryGenerator(events: 300, originCount: 3, books: 4, readers: 3)

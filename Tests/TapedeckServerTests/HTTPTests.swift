@@ -264,7 +264,7 @@ import Testing
         }
     }
 
-    /// A client that sends a byte a second would hold a connection and memory without end.
+    /// A client that sends a byte a second would hold a connection and memory forever.
     @Test func bodiesThatArriveTooSlowlyAreRefused() async throws {
         let start = ContinuousClock.now
         let seconds = Mutex(0)

@@ -16,7 +16,7 @@ import Testing
             #expect(try await live.change() == .head(lineage, 0))
             _ = try await it.push(sampleEntries(1, 1...3), hello.lineage)
             #expect(try await live.change() == .head(lineage, 3))
-            // A second connection receives the current head at once.
+            // A second connection receives the current head immediately.
             let other = try await LiveReader.open(it)
             #expect(try await other.change() == .head(lineage, 3))
             _ = try await it.push(sampleEntries(2, 1...1), hello.lineage)

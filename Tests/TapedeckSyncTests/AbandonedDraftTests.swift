@@ -21,7 +21,7 @@ struct AbandonedDraftTests {
         return path
     }
 
-    @Test func theNextBlobRemovesThem() throws {
+    @Test func nextBlobRemovesAbandonedBlobDrafts() throws {
         let left = try leave("blobs/new")
         let blobs = BlobStore(store: directory.path)
         let name = try blobs.add([1, 2, 3])
@@ -36,7 +36,7 @@ struct AbandonedDraftTests {
     }
 
     /// Drafts of logins contain secrets.
-    @Test func theNextLoginAndTheLogoutRemoveThem() throws {
+    @Test func nextLoginAndLogoutRemoveAbandonedLoginDrafts() throws {
         let remote = Remote(name: "home", system: "shelby", url: "https://a.example", parts: [])
         let log = try EventLog.create(directory.path)
         let runner = ProjectionRunner(log, projections: [Remotes()])

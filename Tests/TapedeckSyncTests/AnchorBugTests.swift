@@ -104,7 +104,8 @@ struct AnchorBugTests {
         #expect(try SyncStatus.all(in: a).first?.state == .upToDate)
     }
 
-    /// evolu#709: all other devices reject a device whose clock is ahead, and adopt its time.
+    /// evolu#709: if a device's clock is ahead, the other devices adopt its time, or reject the
+    /// device if it is too far ahead.
     @Test func fastClocksNeitherBlockOthersNorWin() throws {
         let rig = SyncRig()
         let fast = try rig.store("fast", now: { 2_200_000_000_000 })

@@ -43,7 +43,7 @@ import Testing
     @Test(arguments: [SyncLimits.pullBytesMax * 2, SyncLimits.pushBytesMax, 64 << 20])
     func slowMobileLinksAreNotCutOff(count: Int) {
         #expect(Self.bytesBeforeEnd(of: count, bytesPerSecond: 8_000, after: .seconds(20)) == nil)
-        // The time for a request to be sent must suffice, too.
+        // The time limit for sending a request must also suffice.
         #expect(BodyPace.time(for: count) > .seconds(count / 8_000))
     }
 

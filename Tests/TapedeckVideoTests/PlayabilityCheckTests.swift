@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func largeAnswersAreUnexpected() throws {
+    @Test func answersThatAreTooLargeCountAsUnexpected() throws {
         let check = PlayabilityCheck(try VideoKey("vimeo:1084537"))
         let filling = String(repeating: " ", count: PlayabilityCheck.answerBytesMax)
         let body = Array((#"{"type":"video"}"# + filling).utf8)
@@ -71,7 +71,7 @@ import Testing
                         + "?url=https%3A%2F%2Fvimeo.com%2F1084537"))
     }
 
-    @Test func answersDoNotMatterIfTheIDDecides() throws {
+    @Test func responseIsIgnoredIfTheIDIsMalformed() throws {
         let check = PlayabilityCheck(try VideoKey("vimeo:abc"))
         #expect(check.url == nil)
         #expect(check.finding == .unplayable(reason: "malformed-id"))

@@ -251,7 +251,7 @@ private func marks(
         #expect(try marks(script, rule: .rule2012).isEmpty)
     }
 
-    @Test func markSetAgainDuringAViewingIsClearedByIt() throws {
+    @Test func viewingClearsAMarkThatWasSetAgainDuringIt() throws {
         var script = Script()
         try script.toggle(true, at: 1)
         try script.progress("v", 10, at: 5)

@@ -5,8 +5,8 @@ package import Testing
 ///
 /// All tasks share one thread per processor, and tests that wait for responses need these threads.
 /// Tests with `#expect(processExitsWith:)` need this trait, too: the testing library reads the
-/// output of the child with blocking calls, so two children at once would leave no thread for other
-/// tasks.
+/// output of the child with blocking calls, so two children at the same time would leave no thread
+/// for other tasks.
 package struct OffTasks: SuiteTrait, TestTrait, TestScoping {
     package var isRecursive: Bool { true }
 

@@ -14,7 +14,7 @@ struct CompactCommand: ParsableCommand {
             remaining events, so their results may be less accurate.
 
             Events that have not reached every server and subscription are kept. Up to 1,023 of \
-            the newest events of each device are kept, too. The store may be in use, but its file \
+            the newest events of each device are also kept. The store may be in use, but its file \
             shrinks only if no other process has it open.
 
             EXAMPLE:

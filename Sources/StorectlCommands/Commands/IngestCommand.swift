@@ -40,7 +40,7 @@ struct IngestCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "TVmaze's id of the show, if the response does not contain it.", valueName: "id"))
+            "The show's TVmaze id, if the response does not contain it.", valueName: "id"))
     var show: Int64?
 
     @Option(

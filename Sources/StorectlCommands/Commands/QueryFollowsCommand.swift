@@ -5,7 +5,7 @@ internal import Tapedeck
 struct QueryFollowsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "follows",
-        abstract: "List a user's followers, or the users they follow.",
+        abstract: "List a user's followers, or the users whom the user follows.",
         discussion: """
             EXAMPLE:
               storectl query follows 7
@@ -48,7 +48,7 @@ struct FollowOptions: ParsableArguments {
     @Argument(help: ArgumentHelp("The user's id.", valueName: "id"))
     var user: String
 
-    @Option(help: "Whether to list the user's followers or the users they follow.")
+    @Option(help: "Whether to list the user's followers or the users whom the user follows.")
     var direction = DirectionArgument.followers
 }
 

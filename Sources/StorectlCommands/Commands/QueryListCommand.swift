@@ -9,8 +9,8 @@ struct QueryListCommand: ParsableCommand {
         discussion: """
             The groups timeline, favourites and watch-later show the most recently shared video \
             first; the group likes shows the most recently liked video first. The groups popular \
-            and new contain the videos that users submitted. The groups stream, personal-roll, \
-            dashboard/ID and roll/ID are lists kept by remotes.
+            and new contain the submitted videos that a remote lists. The groups stream, \
+            personal-roll, dashboard/ID and roll/ID are lists kept by remotes.
 
             EXAMPLE:
               storectl query list timeline --playable --newest 300

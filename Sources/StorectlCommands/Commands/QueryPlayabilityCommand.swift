@@ -7,7 +7,7 @@ struct QueryPlayabilityCommand: ParsableCommand {
         commandName: "playability",
         abstract: "Show whether videos are playable and when to check again.",
         discussion: """
-            Use storectl do check to check the videos that are due; an app can check them, too.
+            Use storectl do check to check the videos that are due; an app can also check them.
 
             EXAMPLE:
               storectl query playability youtube:aqz-KE-bpKQ

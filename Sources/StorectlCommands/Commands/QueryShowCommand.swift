@@ -11,7 +11,7 @@ struct QueryShowCommand: ParsableCommand {
               storectl query show 118
             """)
 
-    @Argument(help: ArgumentHelp("TVmaze's id of the show.", valueName: "id"))
+    @Argument(help: ArgumentHelp("The show's TVmaze id.", valueName: "id"))
     var id: Int64
 
     @OptionGroup var options: QueryOptions

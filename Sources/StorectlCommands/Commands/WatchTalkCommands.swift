@@ -133,7 +133,7 @@ struct WatchUsersCommand: ParsableCommand {
 struct WatchFollowsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "follows",
-        abstract: "Watch a user's followers or the users they follow; see query follows.",
+        abstract: "Watch a user's followers or the users whom the user follows; see query follows.",
         discussion: """
             EXAMPLE:
               storectl watch follows 7 --direction following

@@ -23,9 +23,9 @@ package import TapedeckVideo
 /// **The list** is requested sorted by age. In this order the list contains every video, and only
 /// new videos move existing rows, always toward the end. If it were sorted by views, rows would
 /// also move toward the beginning, and a client that reads page by page would miss them. Videos
-/// with equal times have no defined order. To find them all, pages overlap, and the list is read
-/// again until it contains nothing new. Only an empty page ends the list. The unit of
-/// `created_time` is undocumented; see `JSONElement.moment`.
+/// with equal times have no defined order. To find them all, the connector requests overlapping
+/// pages, and reads the list again until it contains nothing new. Only an empty page ends the list.
+/// The unit of `created_time` is undocumented; see `JSONElement.moment`.
 ///
 /// ## The bridge to chats
 ///

@@ -60,7 +60,7 @@ struct KnownFrame: Hashable {
     var conversation: String?
     var creator: String?
     var isLiked = false
-    /// Whether the frame was created by a like of the account's user.
+    /// Whether the frame is a copy that was created when the account's user liked the video.
     var isCopy = false
     var isRemoved = false
 

@@ -4,9 +4,9 @@ internal import TapedeckModel
 
 /// The connections that receive new heads.
 ///
-/// Each connection receives the space's current head at once and a new head after each change; a
-/// slow connection receives only the latest head. One timer for all connections repeats the current
-/// head periodically, as a keep-alive message.
+/// Each connection receives the space's current head immediately and a new head after each change;
+/// a slow connection receives only the latest head. One timer for all connections repeats the
+/// current head periodically, as a keep-alive message.
 final class LiveConnections: Service {
     private let state = Mutex(State())
     private let gate: RequestGate

@@ -17,7 +17,7 @@ internal import TapedeckModel
 ///
 /// `run` returns after SIGTERM or SIGINT, after `shutDown()`, or when its service group ends. On
 /// shutdown the server accepts no new requests, finishes pending requests and closes live
-/// connections at once.
+/// connections at the same time.
 public final class SyncServer: Service {
     /// The server's configuration.
     public let configuration: Configuration
@@ -82,8 +82,8 @@ public final class SyncServer: Service {
         let live = LiveConnections(gate, reminds: configuration.keepAlive)
         storage.observeHeads { live.announce($0, $1) }
         let application = application(gate, live)
-        // Services end in reverse order. List the live connections last, because they must end
-        // first, or their requests would never end.
+        // Services end in reverse order. List the live connections last, so that they end first;
+        // otherwise, their requests would never end.
         var options = ServiceGroupConfiguration(
             services: [application, live],
             gracefulShutdownSignals: configuration.endsOnSignals ? [.sigterm, .sigint] : [],

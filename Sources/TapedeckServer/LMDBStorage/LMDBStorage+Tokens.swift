@@ -5,7 +5,7 @@ internal import TapedeckModel
 /// # Tokens
 ///
 /// The token of every request is looked up in the file, so that tokens created or revoked by
-/// another process take effect at once. The lookup uses the token's hash. Response times can
+/// another process take effect immediately. The lookup uses the token's hash. Response times can
 /// therefore reveal information only about hashes, and a token cannot be derived from its hash.
 extension LMDBStorage {
     package func space(forToken token: String) async throws(ServerError) -> SpaceID? {

@@ -11,7 +11,7 @@ package import TapedeckSyncProtocol
 ///    positions, times and refusals, and adds nothing.
 /// 4. An origin's events are stored in the order of their sequence numbers, without gaps.
 /// 5. Spaces are isolated from each other.
-/// 6. A new token is valid at once; a revoked token is invalid at once.
+/// 6. A new token is valid immediately; a revoked token is invalid immediately.
 package protocol ServerStorage: Sendable {
     /// Returns the lineage of a space and the last sequence number of each of its origins.
     func handshake(_ space: SpaceID) async throws(ServerError) -> WireHandshakeResponse

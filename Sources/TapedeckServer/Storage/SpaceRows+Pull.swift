@@ -83,8 +83,8 @@ extension SpaceRows {
         return bytes
     }
 
-    /// Returns whether the entries that were read up to a cursor of this lineage match the stored
-    /// entries.
+    /// Returns whether the device has read exactly the stored entries up to a cursor, which must
+    /// belong to this lineage.
     private func holds(_ cursor: SyncCursor) throws -> Bool {
         if cursor.position == 0 { return cursor.digest == SyncDigest() }
         guard cursor.position <= state.head else { return false }

@@ -314,8 +314,8 @@ package struct ListFindings: Sendable {
     package var removals: [ProposedEvent] = []
     /// Whether the list lacks known entries that may still be on the remote.
     package var isPartial = false
-    /// Whether an entry counts as removed only if the previous complete reading of the list lacked
-    /// the entry, too.
+    /// Whether an entry counts as removed only if it was already missing in the previous complete
+    /// reading of the list.
     package var needConfirmation = false
 
     package init(
@@ -339,7 +339,7 @@ package struct WholeList: Sendable {
     package var total: Int?
     /// Whether several pages showed the same entry, so that another entry may have been on none.
     package var hasRepeats = false
-    /// Whether known entries that are older than all `entries` were removed too.
+    /// Whether known entries that are older than all `entries` were also removed.
     ///
     /// False for a list that may show only its newest entries, unless the list became shorter.
     package var isComplete = true

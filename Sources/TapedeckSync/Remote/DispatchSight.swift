@@ -14,7 +14,7 @@ struct DispatchSight: Hashable {
     private var milliseconds: UInt64
     /// The measured time between the dispatch and the last update of this sight, in milliseconds.
     private var passed: UInt64
-    /// The boot, the steady clock and the wall clock at the last update.
+    /// The boot id, the steady clock and the wall clock at the last update.
     private var boot: String
     private var steady: UInt64
     private var wall: UInt64

@@ -214,8 +214,8 @@ private final class RemoteLock: Sendable {
         file = opened
     }
 
-    // Closing the file does not release the lock at once, because a child process has a copy of the
-    // descriptor for a short time while it is being spawned.
+    // Closing the file does not release the lock immediately, because a child process has a copy of
+    // the descriptor for a short time while it is being spawned.
     deinit {
         _ = flock(file, LOCK_UN)
         _ = close(file)

@@ -116,7 +116,8 @@ public enum RemoteEvents {
         } catch let error as ModelError {
             throw error
         } catch {
-            throw ModelError(.invalidPayload, "the payload of a \(type) cannot be written as JSON")
+            throw ModelError(
+                .invalidPayload, "the payload of type \(type) cannot be written as JSON")
         }
     }
 }

@@ -28,7 +28,7 @@ struct ListMemory: Hashable {
     /// The maximum number of missing entries to remember; the others are confirmed later.
     static let missingMax = 1_000
 
-    /// Returns the removals of entries that the previous reading of the list lacked, too.
+    /// Returns the removals whose entries were already missing in the previous reading of the list.
     mutating func confirm(_ removals: [ProposedEvent]) -> [ProposedEvent] {
         func entry(_ removal: ProposedEvent) -> Digest16? { removal.fact?.entity }
         let before = Set(missing)

@@ -28,7 +28,7 @@ extension RemoteSession {
             private(set) var firstPart: ListPart?
             /// Whether a part of a page was invalid.
             private var isUnreadable = false
-            /// Whether to read all pages, even if they were read before.
+            /// Whether to read all pages, including pages that an earlier sync has read.
             var readsAll = false
             /// Whether at least half of the first page was new.
             var isMostlyNew = false
@@ -71,7 +71,7 @@ extension RemoteSession {
             /// The time up to which the feed had been read before the walk.
             private var coveredTime: Int64? { covered.flatMap { Int64($0) } }
 
-            /// Returns whether the rest of the feed has been read before.
+            /// Returns whether an earlier sync has read the rest of the feed.
             func isCovered(_ span: FeedSpan?) -> Bool {
                 guard !readsAll, let span, let covered = coveredTime else { return false }
                 return span.oldest <= covered
@@ -189,7 +189,8 @@ extension RemoteSession {
             var isResumed = false
         }
 
-        /// The maximum number of times that a feed with moving rows is read in one sync.
+        /// The maximum number of times that a feed whose rows can move between pages is read in one
+        /// sync.
         private static let roundsMax = 3
         /// The number of failures of a single feed after which the feed is skipped until the next
         /// pass.
@@ -317,7 +318,8 @@ extension RemoteSession {
         /// Whether the next page is the first of its feed.
         var isAtStart: Bool { walks.last.map { $0.page == $0.feed } ?? false }
 
-        /// Returns whether the mark of the next page's feed affects what is read or recorded.
+        /// Returns whether the mark of the next page's feed must be looked up, because it affects
+        /// what is read or recorded.
         func usesMark(for content: RemoteContent) -> Bool {
             content.span != nil || walks.last?.version != nil
         }

@@ -38,7 +38,7 @@ package struct RemoteSession {
     /// The next step for the driver.
     package enum Step: Sendable {
         case send(RemoteRequest)
-        /// The session is blocked until a time; `woken` retries at once.
+        /// The session is blocked until a time; `woken` retries immediately.
         case wait(SyncWait)
         /// Reading pauses until a time; call `woken` earlier if there is new work.
         case pause(SyncWait)
@@ -641,9 +641,11 @@ package struct RemoteSession {
 
     /// The start of a live session's next pass, in milliseconds since 1970.
     ///
-    /// The next pass starts at the earliest of three times: the next change of the feeds; the
-    /// earliest time at which a fresh feed expires; and, if any feed is not fresh or was not read
-    /// to its end, the end of the pause that the manifest specifies.
+    /// The next pass starts at the earliest of these times:
+    /// - the next change of the feeds
+    /// - the earliest time at which a fresh feed expires
+    /// - if any feed is not fresh or was not read to its end, the end of the pause that the manifest
+    ///   specifies
     private var readAgainAt: UInt64 {
         let now = now
         let steps = connector.manifest.freshness

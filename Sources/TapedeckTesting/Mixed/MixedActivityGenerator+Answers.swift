@@ -7,7 +7,8 @@ extension MixedActivityGenerator {
     /// The maximum number of segments in a recording.
     private static let segmentsMax = 5
 
-    /// The state of users, answers and the answer being recorded.
+    /// The numbers of users and answers, the counters of likes and recordings, and the answer being
+    /// recorded.
     struct Answering {
         let users: UInt64
         let answers: UInt64

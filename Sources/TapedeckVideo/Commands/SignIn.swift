@@ -1,7 +1,7 @@
 public import TapedeckModel
 public import TapedeckProjections
 
-/// Records that the user is signed in to a system with exactly one account.
+/// Records that the user is signed in to a system with this account and no other.
 ///
 /// ```swift
 /// let signIn = try SignIn("ada@example.org", at: "birdtube")

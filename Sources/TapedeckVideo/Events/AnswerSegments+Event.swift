@@ -114,7 +114,7 @@ struct AnswerLength: Hashable, Comparable, Sendable {
     var isTooLong: Bool { self >= .end }
     /// The number of seconds by which the duration exceeds the limit.
     ///
-    /// A duration equal to the limit is too long as well, although the excess is then 0.
+    /// A duration equal to the limit is also too long, although the excess is then 0.
     var excessSeconds: Double {
         max(0, Double(milliseconds - AnswerLength.end.milliseconds) / 1_000)
     }

@@ -78,13 +78,15 @@ package enum FieldChecks {
         }
     }
 
-    /// Checks a time between the years 1 and 9999, because an episode may have aired before 1970.
+    /// Checks a time in the years 1 to 9999.
+    ///
+    /// Times before 1970 are valid, because an episode may have aired then.
     package static func moment(
         _ value: Google_Protobuf_Timestamp, _ field: String
     ) throws(ModelError) {
         let seconds = Timestamps.whole.lowerBound / 1_000..<Timestamps.whole.upperBound / 1_000
         guard seconds.contains(value.seconds), (0..<1_000_000_000).contains(value.nanos) else {
-            throw invalid(field, "is not a time between the years 1 and 9999")
+            throw invalid(field, "is not a time in the years 1 to 9999")
         }
     }
 

@@ -13,8 +13,7 @@ package indirect enum JSONValue: Sendable {
     package var int64: Int64? {
         guard case .number(let digits) = self else { return nil }
         if let value = Int64(digits) { return value }
-        // "1.0" and "1e3" are integers as well; above 2^53, a double cannot represent every
-        // integer.
+        // "1.0" and "1e3" are also integers; above 2^53, a double cannot represent every integer.
         guard let value = Double(digits), value.magnitude < 9_007_199_254_740_992,
             value.rounded(.towardZero) == value
         else { return nil }

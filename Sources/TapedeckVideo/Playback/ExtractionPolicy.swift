@@ -17,8 +17,8 @@ public import TapedeckModel
 /// without duplicates. A video is skipped if it is on disk, its URL is valid, its last attempt
 /// failed and no retry is due, or the network does not permit extraction. The first remaining video
 /// is extracted. Any other running extraction is cancelled. An extraction that has run for
-/// `timeoutSeconds` is cancelled as well, and its video is skipped in this plan. Record the timeout
-/// as a failure, and plan again.
+/// `timeoutSeconds` is also cancelled, and its video is skipped in this plan. Record the timeout as
+/// a failure, and plan again.
 public struct ExtractionPolicy: Hashable, Sendable {
     /// The number of wanted videos after the current one.
     public var aheadCount: Int

@@ -9,9 +9,9 @@ internal import TapedeckModel
 /// come from the same player. If the times of a viewing's reports are not in order, all of the
 /// reports are kept.
 ///
-/// As with `PlaybackCoalescing`, no list is affected, with one exception: with
-/// `WatchLaterRule.rule2012`, if a video is marked again after the viewing has passed 75 %, the
-/// video leaves the watch-later list only at the next report that is kept.
+/// As with `PlaybackCoalescing`, no list is affected, with one exception. With
+/// `WatchLaterRule.rule2012`, a video that is marked again after the viewing has passed 75 % leaves
+/// the watch-later list only at the next report that is kept.
 package enum PlaybackCompaction {
     /// A recorded report.
     package struct Recorded: Sendable {

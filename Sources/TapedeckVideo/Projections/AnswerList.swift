@@ -208,7 +208,7 @@ public struct AnswerList: Projection {
         if let known, order <= known { return }
         key.removeItem(like.removed ? shownName : removedName)
         key.setItem(like.removed ? removedName : shownName, order.item)
-        // The user is listed under their first like that the remote shows.
+        // The user is listed once, by the first of their likes that the remote shows.
         let liker = AnswerItems.liker(like.user)
         let held = key.item(liker)
         let first = key.firstItem(prefix: RowKey(shown)).map { Array($0.name[shown.count...]) }
@@ -250,8 +250,8 @@ enum AnswerItems {
     static func like(_ id: [UInt8], of user: String) -> RowKey {
         RowKey(likes + id + [0] + user.utf8)
     }
-    /// Returns the name prefixes of a user's likes: of likes that a remote shows, and of likes that
-    /// it no longer shows.
+    /// Returns two name prefixes for a user's likes: one for the likes that a remote shows, and one
+    /// for the likes that it no longer shows.
     static func observations(_ user: String) -> (shown: [UInt8], removed: [UInt8]) {
         (shownLikes + user.utf8 + [0], [UInt8(ascii: "w")] + user.utf8 + [0])
     }

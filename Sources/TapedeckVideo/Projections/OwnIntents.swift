@@ -10,7 +10,7 @@ internal import TapedeckProjections
 /// | `i` event-id | the intent: `OwnIntent` |
 /// | `s` order | the event id of a waiting intent, neither shown by a remote nor dropped |
 /// | `o` event-id | the last `IntentOutcome` of the intent, other than a confirmation |
-/// | `q` event-id | empty: a remote shows the result of the intent |
+/// | `q` event-id | empty; the item exists if a remote shows the result of the intent |
 ///
 /// Each name contains the event id or the order of one intent. The order of arrival therefore does
 /// not matter, and each update costs a few lookups, regardless of the number of intents.

@@ -85,7 +85,7 @@ public struct VideoList: Projection {
         var sharer: [UInt8]?
         /// The URL of the picture of the sharer.
         var sharerImage: [UInt8]?
-        /// The part of the video's descriptions that lists show.
+        /// The part of the video's descriptions that is shown in lists.
         var about = VideoAbout()
         /// The number of broadcasts that the remote reports as watched.
         var watched: UInt64 = 0
@@ -408,7 +408,7 @@ public struct VideoList: Projection {
     }
 }
 
-/// The part of a video's descriptions that lists show.
+/// The part of a video's descriptions that is shown in lists.
 struct VideoAbout: Equatable {
     var title: [UInt8]?
     var thumbnail: [UInt8]?

@@ -9,7 +9,7 @@ public import TapedeckProjections
 /// | name | value |
 /// |---|---|
 /// | `e` list entry | `Entry`: the newest observation |
-/// | `t` list time entry | empty: the entry is on its list |
+/// | `t` list time entry | empty; the item exists while the entry is on the list |
 /// | `g` list | the time of the newest `t` entry on a list that contains the video |
 ///
 /// Table 0 contains the entries of each list, newest first. The rows of table 0 come from the

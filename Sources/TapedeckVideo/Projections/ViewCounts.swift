@@ -18,15 +18,14 @@ public import TapedeckProjections
 /// The opening is then treated as accepted, too. If a remote's count has no time, it is unknown
 /// which openings the count includes. Table 0 contains one row per video, with its state.
 ///
-/// | item | value |
-/// |---|---|
-/// | `w` viewer | the opening that started the viewer's last window: a `Report` |
-/// | `v` viewing | the viewing's first report and the opening counted for it: a `Report` |
-/// | `a` event-id | an opening that started a window: its `Standing` |
-/// | `b` event-id | for a report that started no window: the opening that is counted in its place |
-/// | `c` time event-id | empty: the opening was sent at this time, and no count includes it yet |
-/// | `o` event-id | the last `IntentOutcome` of an intent for BirdTube |
-/// | `t` event-id 0 time event-id | empty: the report with the second id was sent at this time, in place of the opening with the first id |
+/// | item | value | |---|---| | `w` viewer | the opening that started the viewer's last window: a
+/// `Report` | | `v` viewing | the viewing's first report and the opening counted for it: a `Report`
+/// | | `a` event-id | an opening that started a window: its `Standing` | | `b` event-id | for a
+/// report that started no window: the opening that is counted instead | | `c` time event-id |
+/// empty; the item exists while no count includes the opening, which was sent at this time | | `o`
+/// event-id | the last `IntentOutcome` of an intent for BirdTube | | `t` event-id 0 time event-id |
+/// empty; the item exists if the report with the second id was sent at this time instead of the
+/// opening with the first id |
 ///
 /// A report requests a refold if it is earlier than the start of its viewer's last window, or
 /// earlier than a known report of the same viewing.
@@ -195,7 +194,7 @@ extension KeyedState<ViewCounts.State> {
         try tell(id, from: nil, to: try viewOutcome(of: id), for: counting)
     }
 
-    /// Records whether a report was sent to a remote in place of the opening that started the
+    /// Records whether a report was sent to a remote instead of the opening that started the
     /// window.
     fileprivate mutating func tell(
         _ id: [UInt8], from old: IntentOutcome?, to new: IntentOutcome?, for counting: [UInt8]

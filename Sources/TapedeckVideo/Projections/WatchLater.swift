@@ -47,8 +47,8 @@ public enum WatchLaterRule: String, Sendable {
 /// Table 2 contains the list in timeline order: the video with the most recently created broadcast
 /// on the remote comes first. Table 1 contains the videos that are not on the list, but that a
 /// remote still shows as marked. Such a mark was cleared by a viewing, or by a toggle-off that was
-/// delivered before the toggle that set the mark. `WatchLaterUnset` reads table 1 to remove these
-/// marks on the remote.
+/// delivered to the remote before the toggle-on that set the mark. `WatchLaterUnset` reads table 1
+/// to remove these marks on the remote.
 ///
 /// In two cases, a fold requests a refold to restore marks that were removed. First, the latest
 /// clear is a crossing, and a late report shows that the viewing crossed 75 % earlier. Second, an

@@ -145,7 +145,7 @@ extension VideoQueries {
     /// different fields, the field that comes last in this order determines the rank of the hit.
     ///
     /// A shared video is found by the titles of all its broadcasts. A video that was also submitted
-    /// appears as a submission, too. Chats are not searched.
+    /// also appears as a submission. Chats are not searched.
     ///
     /// The index is built the first time a query names it, and is kept up to date after that. The
     /// cost of a page depends on its size, not on the number of hits. A search for several very

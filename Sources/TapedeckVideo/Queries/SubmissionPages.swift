@@ -74,9 +74,9 @@ extension VideoQueries {
     /// The user's own submissions are sorted newest first. A page continues after the last row of
     /// the previous page, from the position that the row had when that page was read. With `.new`,
     /// the order is fixed, so no video is repeated, and only submissions newer than the first page
-    /// are missed. With `.popular`, videos move up as their views grow. A video that moves past the
-    /// end of a page between two requests is on neither page. A video is repeated only if the
-    /// remote lowers the video's view count.
+    /// are missed. With `.popular`, videos move up as their view counts increase. A video that
+    /// moves past the end of a page between two requests is on neither page. A video is repeated
+    /// only if the remote lowers the video's view count.
     ///
     /// In both orders, one of the user's own submissions may appear twice if a remote begins to
     /// list it between two requests: first as submitted, then as registered. The cost depends on

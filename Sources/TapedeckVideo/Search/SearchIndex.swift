@@ -154,7 +154,7 @@ private struct SearchFronts {
 
 /// The format of the rows of an index.
 enum SearchRow {
-    /// The number of letters in the indexed beginnings of longer terms.
+    /// The number of first letters by which longer terms are also indexed.
     static let lettersPerStart = 3
 
     /// Returns the key prefix of the rows for a term, or for the beginning of a term, in fields of

@@ -81,9 +81,11 @@ struct SearchText {
 
     // MARK: - Terms
 
-    /// The ranges in `bytes` of the terms in the index: each word and, for a run of letters of a
-    /// script written without spaces, each pair of adjacent letters and the last letter, so that
-    /// every letter of the run begins a term.
+    /// The ranges in `bytes` of the terms in the index.
+    ///
+    /// In most scripts, each word is a term. In a script that is written without spaces, each pair
+    /// of adjacent letters is a term, and so is the last letter; every letter therefore begins a
+    /// term.
     var terms: [Range<Int>] {
         var terms: [Range<Int>] = []
         terms.reserveCapacity(words.count)

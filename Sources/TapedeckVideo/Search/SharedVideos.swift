@@ -100,7 +100,7 @@ public struct SharedVideos: Projection {
             guard let title, !title.isEmpty else { return }
             let index = index(of: title)
             guard index < otherTitles.count, otherTitles[index].text == title else {
-                throw ModelError(.damaged, "a video's title is missing")
+                throw ModelError(.damaged, "the state of a video lacks the title to remove")
             }
             otherTitles[index].count -= 1
             if otherTitles[index].count == 0 { otherTitles.remove(at: index) }

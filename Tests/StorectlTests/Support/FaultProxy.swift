@@ -27,7 +27,8 @@ final class FaultProxy: Sendable {
         /// The proxy accepts the connection, forwards nothing for the given time, and then resets
         /// it.
         case halfOpen(milliseconds: Int)
-        /// The connection is reset at once, and so are all other connections during the given time.
+        /// The connection is reset immediately, and so are all other connections during the given
+        /// time.
         case refuse(milliseconds: Int)
 
         var name: String { String("\(self)".prefix { $0 != "(" }) }

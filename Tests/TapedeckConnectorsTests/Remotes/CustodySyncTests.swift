@@ -21,7 +21,7 @@ import Testing
     /// Syncs until the first request that changes the remote; the device crashes before the
     /// response arrives.
     ///
-    /// - Parameter isLost: Whether the request is lost as well, and never reaches the remote.
+    /// - Parameter isLost: Whether the request itself is lost, so that it never reaches the remote.
     private func syncUntilPost(_ device: RemoteDevice, isLost: Bool = false) throws {
         var session = try #require(try device.session())
         var step = try session.begin()

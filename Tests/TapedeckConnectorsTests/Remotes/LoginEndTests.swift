@@ -127,7 +127,7 @@ import Testing
         try checkSyncs(second)
     }
 
-    @Test func additionsOfTheSameRemoteEndNoLogin() throws {
+    @Test func addingTheSameRemoteOnTwoDevicesEndsNoLogin() throws {
         // Each device has added the remote and logged in before the first exchange.
         try exchange(first, second)
         for device in [first, second] { try checkSyncs(device) }
@@ -145,7 +145,7 @@ import Testing
 
     /// Beyond a day, imported events do not advance the clock of the device.
     @Test(arguments: [1, 48] as [UInt64])
-    func slowClockKeepsALoginMadeAfterTheEnd(hours: UInt64) throws {
+    func loginAfterARemovalIsKeptDespiteASlowClock(hours: UInt64) throws {
         let now = clock.milliseconds
         clock.set(milliseconds: now + hours * Self.hour)
         try removeAndAddAgain()

@@ -207,7 +207,8 @@ final class RemoteDevice {
         }
     }
 
-    /// Syncs until nothing can be sent at once, like a sync that is interrupted after a second.
+    /// Syncs until no request can be sent immediately, like a sync that is interrupted after a
+    /// second.
     func syncBriefly() throws {
         guard var session = try session() else { return }
         var step = try session.begin()

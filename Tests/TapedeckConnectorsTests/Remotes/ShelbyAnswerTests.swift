@@ -47,7 +47,7 @@ import Testing
         #expect(report.failure?.code == .unauthorized)
     }
 
-    @Test func anAccountAtALinkedServiceLogsIn() throws {
+    @Test func userLogsInThroughALinkedService() throws {
         var secrets = RemoteSecrets(token: "a-twitter-token", tokenSecret: "its-secret")
         secrets.service = .init(name: "twitter", user: "100")
         let device = try RemoteDevice(rig.world, "shelby", secrets, root: "/v1")

@@ -189,7 +189,7 @@ import Testing
         #expect(try desk.device.outbox().isEmpty)
     }
 
-    @Test func unlikesAreRefusedForLackOfARoute() throws {
+    @Test func unlikesAreRefusedBecauseWhaleHasNoRoute() throws {
         let desk = try WhaleDesk()
         try desk.like("1", false)
         try desk.device.sync()

@@ -48,7 +48,7 @@ final class ChildProcess {
         }
     }
 
-    /// Kills the process at once, as kill -9 does.
+    /// Kills the process immediately, as kill -9 does.
     func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
 
     /// Waits for the end of the process and returns the last number it acknowledged, whether it

@@ -94,8 +94,8 @@ struct SpaceReader {
 
     /// Reads the next page; returns false at the end.
     ///
-    /// - Parameter own: The bodies of the reader's own events, which are inserted in place of the
-    ///   references to them.
+    /// - Parameter own: The bodies of the reader's own events, which replace the references to
+    ///   them.
     mutating func read(
         _ storage: any ServerStorage, _ space: SpaceID, bytesMax: Int = 1 << 20,
         origin: OriginID? = nil, own: (UInt64) -> [UInt8] = { _ in [] }

@@ -37,7 +37,7 @@ struct ShelbyV2AccessTests {
         return String(try #require(page.split(whereSeparator: \.isWhitespace).last))
     }
 
-    @Test func threeLegsYieldAToken() throws {
+    @Test func threeLeggedLoginYieldsAToken() throws {
         var app = Caller.shelby()
         let request = try requestToken(&app, callback: "shelby://ios.shelby.tv")
         // The user has not approved the login yet.

@@ -98,7 +98,7 @@ struct ShelbyV2ReadTests {
         #expect(try answer.object["err"] is String)
     }
 
-    @Test func removedBroadcastIsOnlyMissingFromTheList() throws {
+    @Test func removedBroadcastIsSimplyMissingFromTheList() throws {
         var ada = Caller.shelby()
         let before = try ada.broadcasts().texts("_id")
         ada.simulator.world.broadcasts.removeAll { $0.id == before[0] }

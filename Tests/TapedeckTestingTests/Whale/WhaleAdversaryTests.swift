@@ -32,7 +32,7 @@ struct WhaleAdversaryTests {
         #expect(try ada.page("answers?page=1").numbers("id").first == last)
     }
 
-    @Test func rowsOfEqualDateMayBeMissedAndRepeated() throws {
+    @Test func rowsWithEqualDatesMayBeMissedAndRepeated() throws {
         var adversary = SimulatorAdversary()
         adversary.shufflesTies = true
         var ada = Caller.whale(adversary)

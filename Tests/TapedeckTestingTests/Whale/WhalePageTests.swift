@@ -78,7 +78,7 @@ struct WhalePageTests {
         #expect(Set(try ada.page("users/newbies").numbers("id")) == [5, 6])
     }
 
-    @Test func questionsListOpenQuestionsToAllUsers() throws {
+    @Test func questionsPageIncludesQuestionsToDifferentUsers() throws {
         var ada = Caller.whale()
         let rows = try ada.page("questions?per_page=100")
         #expect(rows.count == 30)

@@ -20,13 +20,10 @@ internal import TapedeckModel
 /// the simulator's time. Checkers can send these requests to paths below `/_simulator`, which no
 /// simulated system uses:
 ///
-/// | request | response |
-/// |---|---|
-/// | `GET effects` | the ledger, as a list |
-/// | `GET violations` | the requests outside the API description, as a list |
-/// | `POST advance?ms=N` | advances time by N milliseconds at once; `{"now"}` |
-/// | `POST expire-tokens` | 204; invalidates all tokens |
-/// | `POST calm` | 204; ends fault injection |
+/// | request | response | |---|---| | `GET effects` | the ledger, as a list | | `GET violations` |
+/// the requests outside the API description, as a list | | `POST advance?ms=N` | advances time by N
+/// milliseconds immediately; `{"now"}` | | `POST expire-tokens` | 204; invalidates all tokens | |
+/// `POST calm` | 204; ends fault injection |
 ///
 /// `run` returns after `shutDown()`, and after SIGTERM or SIGINT if `endsOnSignals` is set.
 public final class SimulatorServer: Service {

@@ -3,7 +3,7 @@ extension ShelbyV1Simulator {
         for time in core.deeds(until: now) { happen(at: time) }
     }
 
-    /// Lets a user who has no token share, like, comment on or remove something.
+    /// A random user without a token shares, likes, comments on or removes something.
     private mutating func happen(at now: Int64) {
         let removes = core.fate.chance(core.adversary.deletionRate)
         let deed: Int = core.fate.below(10)

@@ -14,7 +14,7 @@ extension WhaleSimulator {
     private static let videoExtensions: Set = ["mpeg4", "mov", "m4v"]
     private static let imageExtensions: Set = ["jpg", "jpeg", "gif", "png"]
 
-    /// Reports success at once and processes the files later.
+    /// Reports success immediately and processes the files later.
     ///
     /// If a file has the wrong type, or the question already has an answer, processing fails
     /// silently.

@@ -1,8 +1,8 @@
 extension WhaleWorld {
     /// Generates a world as of `now`.
     ///
-    /// The world has six users, the first of whom is `SimulatorAccount`, 45 answered questions and
-    /// 30 open questions. Every fifth question is for the first user. Only some answers have
+    /// The world has 45 answered questions, 30 open questions, and six users, the first of whom is
+    /// `SimulatorAccount`. Every fifth question is for the first user. Only some answers have
     /// comments and likes.
     public init(seed: UInt64, at now: Int64) {
         var random = SeededGenerator(seed: SeededGenerator.mixed(seed ^ 0x3A1E))

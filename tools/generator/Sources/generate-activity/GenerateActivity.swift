@@ -4,7 +4,7 @@ import TapedeckTesting
 /// Writes `--events` lines of generated activity; `tools/generate` calls this program.
 @main
 struct GenerateActivity {
-    /// The number of bytes written at once.
+    /// The number of bytes written in one call.
     static let chunkCount = 1 << 20
 
     static func main() {

@@ -39,8 +39,8 @@ extension BenchSync {
     /// Measures the bytes on the connection while one device delivers a backlog and another device
     /// reads it.
     ///
-    /// Counts requests and responses, including headers, relative to the bytes of payloads and
-    /// tags.
+    /// Counts the bytes of requests and responses, including headers, relative to the bytes of
+    /// payloads and tags.
     func wireBytes() async throws {
         let relay = try CountingRelay(to: url)
         let source = try Device(directory + "/source")
