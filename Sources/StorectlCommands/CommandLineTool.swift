@@ -67,6 +67,7 @@ public enum CommandLineTool {
             return try StorectlCommand.parseAsRoot(arguments)
         } catch let error where StorectlCommand.exitCode(for: error) != .success {
             let command = try checkCommand(arguments[...])
+            try checkSubcommand(arguments[...])
             throw CommandError(
                 .usage, StorectlCommand.message(for: error),
                 hint: "\(command) --help shows its arguments")
@@ -88,6 +89,21 @@ public enum CommandLineTool {
                     + "\(command) --help lists the commands")
         }
         return command
+    }
+
+    /// Throws `CommandError` if an option follows a command that needs a subcommand.
+    private static func checkSubcommand(_ arguments: ArraySlice<String>) throws {
+        let (path, rest) = commandPath(arguments)
+        let configuration = configuration(of: path)
+        guard let option = rest.first, !configuration.subcommands.isEmpty,
+            configuration.defaultSubcommand == nil
+        else { return }
+        let command = (["storectl"] + path).joined(separator: " ")
+        throw CommandError(
+            .usage,
+            "\(command) must be followed by the name of a command, not by \(option.prefix(40))",
+            hint: (example(in: configuration).map { "for example: \($0); " } ?? "")
+                + "\(command) --help lists the commands")
     }
 
     /// The maximum number of inserted and removed characters in a misspelled command.
@@ -119,11 +135,21 @@ public enum CommandLineTool {
         return (path, arguments.dropFirst(path.count))
     }
 
-    /// Returns the subcommands of a command.
     private static func subcommands(of path: [String]) -> [any ParsableCommand.Type] {
-        path.reduce(StorectlCommand.configuration.subcommands) { commands, name in
-            commands.first { $0._commandName == name }?.configuration.subcommands ?? []
+        configuration(of: path).subcommands
+    }
+
+    private static func configuration(of path: [String]) -> CommandConfiguration {
+        path.reduce(StorectlCommand.configuration) { parent, name in
+            parent.subcommands.first { $0._commandName == name }?.configuration
+                ?? CommandConfiguration()
         }
+    }
+
+    /// Returns the first example in a command's help; nil if there is none.
+    private static func example(in configuration: CommandConfiguration) -> String? {
+        configuration.discussion.components(separatedBy: "EXAMPLE:\n").dropFirst().first?
+            .split(separator: "\n").first?.trimmingCharacters(in: .whitespaces)
     }
 
     private static func printed(_ text: String) -> Int32 {

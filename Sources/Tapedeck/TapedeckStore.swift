@@ -173,7 +173,8 @@ public final class TapedeckStore: Sendable {
     /// Reads projections as of a point in the log; see `ProjectionRunner.read(_:asOf:)`.
     ///
     /// Reading a key costs a lookup for each of its events; reading a long list costs a rebuild of
-    /// its projection. Throws the same errors as `query`.
+    /// its projection. Throws the same errors as `query`, and `.usage` if the log has not reached
+    /// the position.
     public func query<R: Sendable>(
         _ names: [String]? = nil, asOf point: HistoryPoint,
         _ body: @escaping @Sendable (Views) throws -> R
@@ -192,7 +193,8 @@ public final class TapedeckStore: Sendable {
     ///   - excluded: The events to ignore, as if they had not happened.
     ///
     /// Throws `StoreError`: `.notFound` (the projection or an event does not exist), `.usage` (the
-    /// key is not of the projection's kind), `.tooLarge` (more than a million events), `.closed`.
+    /// key is not of the projection's kind, or the log has not reached the position), `.tooLarge`
+    /// (more than a million events), `.closed`.
     public func explain(
         _ projection: String, key: Tag, asOf point: HistoryPoint? = nil,
         without excluded: [EventID] = []

@@ -90,8 +90,9 @@ extension ProjectionRunner {
     ///   - count: The number of events to examine, counted from the last in canonical order.
     ///
     /// Throws `ProjectionError`: `.notFound` (the projection or an event does not exist), `.usage`
-    /// (the key is not of the projection's kind, or the count is invalid), `.tooLarge` (the key has
-    /// more than a million events). Also throws errors from the log.
+    /// (the key is not of the projection's kind, the count is invalid, or the log has not reached
+    /// the position), `.tooLarge` (the key has more than a million events). Also throws errors from
+    /// the log.
     @available(*, noasync)
     public func explain(
         _ projection: String, key: Tag, asOf point: HistoryPoint? = nil,
@@ -112,7 +113,8 @@ extension ProjectionRunner {
                 projection: projection)
         }
         return try ProjectionError.naming {
-            let folder = try KeyFolder(log, [driver], point?.limit ?? .none, excluded: excluded)
+            let folder = try KeyFolder(
+                log, [driver], try point?.limit(in: log) ?? .none, excluded: excluded)
             do {
                 return try log.readNaming { records in
                     try folder.explanation(of: key, 0, examining: count, records)

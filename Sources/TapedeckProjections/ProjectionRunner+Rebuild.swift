@@ -11,11 +11,22 @@ public enum HistoryPoint: Hashable, Sendable {
     /// that are in the log today.
     case time(milliseconds: UInt64)
 
-    var limit: Rebuild.Limit {
+    /// Returns the limit for a rebuild from the given log.
+    ///
+    /// - Throws: `ProjectionError` with `.usage` if the log has not reached the position.
+    func limit(in log: EventLog) throws -> Rebuild.Limit {
         switch self {
-        case .position(let position): .position(position)
+        case .position(let position):
+            let head = try log.currentHead()
+            guard position <= head else {
+                throw ProjectionError(
+                    .usage,
+                    "there is no position \(position) yet: the log ends at position \(head)",
+                    hint: "use an earlier position, or a time")
+            }
+            return .position(position)
         case .time(let time):
-            .time(Stamp(milliseconds: min(time, Stamp.millisecondsMax), counter: .max))
+            return .time(Stamp(milliseconds: min(time, Stamp.millisecondsMax), counter: .max))
         }
     }
 }
@@ -119,7 +130,9 @@ extension ProjectionRunner {
         options: RebuildOptions = RebuildOptions()
     ) throws -> RebuildReport {
         let wanted = try drivers(named: names)
-        return try inScratch(wanted, rebuild(wanted, point.limit, options)) { _, report in
+        try checkOpen()
+        let limit = try ProjectionError.naming { try point.limit(in: log) }
+        return try inScratch(wanted, rebuild(wanted, limit, options)) { _, report in
             RebuildReport(report)
         }
     }
@@ -144,8 +157,9 @@ extension ProjectionRunner {
     ) throws -> R {
         let wanted = try drivers(named: projections)
         try checkOpen()
-        if let answer = try readKeys(wanted, point, body) { return answer }
-        let rebuild = rebuild(wanted, point.limit, options, reportsProjections: false)
+        let limit = try ProjectionError.naming { try point.limit(in: log) }
+        if let answer = try readKeys(wanted, limit, body) { return answer }
+        let rebuild = rebuild(wanted, limit, options, reportsProjections: false)
         return try inScratch(wanted, rebuild) { file, _ in
             try file.environment.read { transaction in
                 var sources: [Digest16: (tables: ViewsFile.Tables, transaction: TransactionAlias)] =
@@ -164,10 +178,10 @@ extension ProjectionRunner {
     /// Runs `body` on views that fold keys one by one; returns nil if `body` reads too much to be
     /// folded key by key.
     private func readKeys<R>(
-        _ wanted: [ProjectionDriver], _ point: HistoryPoint, _ body: (Views) throws -> R
+        _ wanted: [ProjectionDriver], _ limit: Rebuild.Limit, _ body: (Views) throws -> R
     ) throws -> R? {
         try ProjectionError.naming {
-            let folds = KeyFolds(try KeyFolder(log, wanted, point.limit))
+            let folds = KeyFolds(try KeyFolder(log, wanted, limit))
             let scope = ViewsScope()
             defer { scope.end() }
             do {

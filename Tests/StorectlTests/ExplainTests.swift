@@ -62,6 +62,8 @@ import Testing
         #expect(text.contains("newestAt\t2012-05-"))
         #expect(text.contains("winner.time\t2012-05-"))
         #expect(text.contains("broadcasts\t2"))
+        let later = try storectl.succeed("explain", "watch-later", "vimeo:1084537").stdout
+        #expect(later.contains("since\t2012-05-03T18:22:00.000Z"))
     }
 
     @Test func explainBuildsNoViews() throws {

@@ -19,7 +19,7 @@ import Testing
         }
         let run = try store.run("sync", server.url, "--token-file", wrong, "--json")
         #expect(try run.document["waitingCount"]?.number == 3)
-        try store.checkFails("sync", server.url, code: "unauthorized", exit: 7)
+        try store.checkFails("sync", server.url, code: "usage", exit: 64)
         try Storectl.settle([store], server)
         try history.check([store])
     }
@@ -72,6 +72,10 @@ import Testing
         let wrong = "http://127.0.0.1:1"
         try store.checkFails("sync", wrong, "--token-file", token, code: "offline", exit: 7)
         #expect(try store.run("explain", "1", "--json").document["state"]?.text == "waiting")
+        // The position identifies the event; the long id is last, because a terminal shortens it.
+        let line = try store.run("outbox").stdout.split(separator: "\t")
+        #expect(line.prefix(3) == ["1", "WatchLaterToggled", Substring(wrong)])
+        #expect(line[3].hasPrefix("waiting") && line[4].hasSuffix("-1\n"))
         try store.checkFails("remote", "remove", wrong + "2", "--yes", code: "notFound", exit: 4)
         try store.checkFails("remote", "remove", wrong, code: "usage", exit: 64)
         try store.succeed("remote", "remove", wrong, "--yes")

@@ -18,6 +18,16 @@ import Testing
         Case(
             arguments: ["help", "query", "nonsense"], code: "usage",
             says: "no command storectl query nonsense"),
+        Case(
+            arguments: ["query", "--limit", "3"], code: "usage",
+            says: "storectl query must be followed by the name of a command"),
+        Case(
+            arguments: ["watch", "--store", "phone"], code: "usage",
+            says: "storectl watch must be followed by the name of a command, not by --store"),
+        Case(arguments: ["sync", "http://127.0.0.1:1"], code: "usage", says: "--token-file"),
+        Case(
+            arguments: ["sync", "http://127.0.0.1:1", "--token-file", "/no/such/token"],
+            code: "notFound", exit: 4, says: "/no/such/token"),
         Case(arguments: ["append"], code: "usage", says: "--file FILE"),
         Case(arguments: ["append", "WatchLaterToggled"], code: "usage", says: "TYPE and JSON"),
         Case(arguments: ["append", "A", "{}", "--file", "x"], code: "usage", says: "--file"),
@@ -44,6 +54,17 @@ import Testing
         Case(
             arguments: ["query", "videos", "--as-of", "1970-01-01T00:00:00+05:00"],
             code: "invalidTime", says: "--as-of"),
+        Case(
+            arguments: ["query", "videos", "--as-of", "1"], code: "usage",
+            says: "ends at position 0"),
+        Case(
+            arguments: ["query", "show", "7", "--as-of", "1"], code: "usage",
+            says: "ends at position 0"),
+        Case(
+            arguments: ["explain", "watch-later", "vimeo:7", "--as-of", "1"], code: "usage",
+            says: "ends at position 0"),
+        Case(
+            arguments: ["replay", "--until", "1"], code: "usage", says: "ends at position 0"),
         Case(
             arguments: ["replay", "--until", "1815-01-01T00:00:00Z"],
             code: "invalidTime", says: "--until"),
@@ -95,6 +116,7 @@ import Testing
             arguments: ["replay", "--until", "99999999999999999999"], code: "usage",
             says: "--until"),
         Case(arguments: ["replay", "--verify", "--until", "1"], code: "usage", says: "--verify"),
+        Case(arguments: ["replay", "--diff"], code: "usage", says: "--diff needs --winner newest"),
         Case(arguments: ["replay", "--workers", "0"], code: "usage", says: "--workers"),
         Case(arguments: ["erase"], code: "usage", says: "permanently"),
         Case(arguments: ["import", "/etc/passwd"], code: "damaged", exit: 6, says: "/etc/passwd"),
@@ -127,6 +149,11 @@ import Testing
         let run = try Storectl.empty().run("query", "show", "4711")
         #expect(run.stdout.isEmpty)
         #expect(run.stderr.contains("\nhint: "))
+    }
+
+    @Test func missingCommandIsExplainedWithAnExample() throws {
+        let run = try Storectl.empty().run("query", "--limit", "3")
+        #expect(run.stderr.contains("hint: for example: storectl query videos --limit 10; "))
     }
 
     @Test func jsonAfterADoubleDashIsNotAnOption() throws {

@@ -20,6 +20,26 @@ import Testing
         }
     }
 
+    /// A position that the log has not reached is refused, because it would silently show the
+    /// present; a time in the future is allowed.
+    @Test func positionsAfterTheEndOfTheLogAreRefused() throws {
+        let store = try TestStore([ReaderNotes()], isLive: false)
+        try store.append(NoteAdded(isbn: "1", reader: "ada", text: "word"))
+        let key = try TapedeckModel.Tag("reader", "ada")
+        let next = HistoryPoint.position(LogPosition(rawValue: 2))
+        for refused in [
+            { _ = try store.runner.read(asOf: next) { _ in } },
+            { _ = try store.runner.explain("reader-notes", key: key, asOf: next) },
+            { _ = try store.runner.replay(until: next) },
+        ] {
+            let error = #expect(throws: ProjectionError.self) { try refused() }
+            #expect(error?.code == .usage)
+            #expect(error?.message.contains("the log ends at position 1") == true)
+        }
+        let future = HistoryPoint.time(milliseconds: Stamp.millisecondsMax)
+        #expect(try store.runner.replay(until: future).events == 1)
+    }
+
     /// A list with very many keys is built as a whole; a reader that ignores errors gets the same
     /// result.
     @Test func listOfVeryManyKeysIsBuiltAsAWhole() throws {

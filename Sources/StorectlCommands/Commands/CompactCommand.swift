@@ -61,7 +61,7 @@ struct CompactCommand: ParsableCommand {
             for waiting in report.waiting {
                 text.line(
                     "origin \(waiting.origin) was not compacted from event \(waiting.sequence) onwards:"
-                        + " \(CompactCommand.text(of: waiting.reason))")
+                        + " \(PrintedCommand.completed(CompactCommand.text(of: waiting.reason)))")
             }
             if let file = outcome.file {
                 text.line(

@@ -94,7 +94,7 @@ struct DoCheckCommand: AsyncParsableCommand {
             guard requests > 0 else { return }
             text.line(
                 "\(Figures.count(requests, "due video")) left to check with the provider;"
-                    + " see storectl query playability --state due")
+                    + " see " + PrintedCommand.completed("storectl query playability --state due"))
         }
     }
 }

@@ -200,7 +200,9 @@ private struct Explanation {
         }
         text.line()
         text.table(table)
-        text.remark("storectl explain PROJECTION KEY shows the rule and the other events")
+        text.remark(
+            PrintedCommand.completed(
+                "storectl explain PROJECTION KEY shows the rule and the other events"))
     }
 }
 

@@ -281,18 +281,22 @@ private struct OutboxPage {
     }
 
     func write(_ text: inout TextReport) {
-        var table = TextTable([.text("event"), .text("type"), .text("to"), .state("state")])
+        // In a narrow terminal, the id is shortened first; the position identifies the event, too.
+        var table = TextTable([
+            .number("position"), .text("type"), .text("to"), .state("state"), .long("event"),
+        ])
         for item in items {
             switch item {
             case .server(let event, let delivery):
                 table.add([
-                    event.id.description, event.type.name, delivery.server,
-                    EventDeliveryText(delivery).line,
+                    event.position.rawValue.description, event.type.name, delivery.server,
+                    EventDeliveryText(delivery).line, event.id.description,
                 ])
             case .remote(let delivery):
                 table.add([
-                    delivery.event.id.description, delivery.event.type.name, delivery.remote,
-                    RemoteDeliveryText(delivery).line,
+                    delivery.event.position.rawValue.description, delivery.event.type.name,
+                    delivery.remote, RemoteDeliveryText(delivery).line,
+                    delivery.event.id.description,
                 ])
             }
         }

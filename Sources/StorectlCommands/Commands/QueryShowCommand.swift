@@ -24,8 +24,9 @@ struct QueryShowCommand: ParsableCommand {
         try options.print(JSON(encoding: show)) { text in
             if show.name == nil {
                 text.remark(
-                    "only these parts of show \(show.id) are known;"
-                        + " storectl ingest tvmaze/show FILE adds the rest")
+                    PrintedCommand.completed(
+                        "only these parts of show \(show.id) are known;"
+                            + " storectl ingest tvmaze/show FILE adds the rest"))
             }
             text.fields([
                 ("name", show.name ?? "-"), ("network", show.network ?? "-"),

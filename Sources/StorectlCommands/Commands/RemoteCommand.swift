@@ -87,7 +87,7 @@ struct RemoteAddCommand: ParsableCommand {
             let parts = remote.parts.isEmpty ? "" : ", \(remote.parts.joined(separator: ", "))"
             text.line("added \(remote.name): \(remote.system) at \(remote.url)\(parts)")
             let next = needsLogin ? "storectl login" : "storectl sync"
-            text.remark("next: \(next) \(remote.name)")
+            text.remark(PrintedCommand.completed("next: \(next) \(remote.name)"))
         }
     }
 }

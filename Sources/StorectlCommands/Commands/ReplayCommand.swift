@@ -62,6 +62,11 @@ struct ReplayCommand: ParsableCommand {
     func run() throws {
         let limit = try until.map { try HistoryPoint($0, "--until") }
         Interruption.remember()
+        if diff, parameters.areDefault {
+            throw CommandError(
+                .usage, "--diff needs --winner newest or --rule 2012",
+                hint: ShippedProjections.diffHint)
+        }
         let pairs =
             diff ? try ShippedProjections.pairs(parameters.projections, named: projection) : []
         var report = try options.withStore(diff ? .standard : parameters.projections) { store in
@@ -245,7 +250,8 @@ private struct ReplayReport {
         }
         if !rebuilt.frozen.isEmpty {
             text.line(
-                "\(Figures.count(rebuilt.frozen.count, "key")) frozen: see storectl doctor")
+                "\(Figures.count(rebuilt.frozen.count, "key")) frozen: see "
+                    + PrintedCommand.completed("storectl doctor"))
         }
     }
 

@@ -12,7 +12,11 @@ struct ServeCommand: AsyncParsableCommand {
         discussion: """
             Devices push their events to the server and pull events from other devices. The \
             server listens on 127.0.0.1 only and prints a command for syncing a store on this \
-            machine. Stop it with SIGTERM or SIGINT.
+            machine. Stop it with Ctrl-C or SIGTERM.
+
+            To sync from another machine, create a token for it with storectl token create, copy \
+            the token's file there, and forward the port (ssh -L 8737:127.0.0.1:8737 HOST). Or \
+            put a proxy with TLS before the server, and sync with an https URL.
 
             EXAMPLE:
               storectl serve

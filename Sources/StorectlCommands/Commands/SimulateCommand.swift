@@ -12,7 +12,7 @@ struct SimulateCommand: AsyncParsableCommand {
             The system is shelby (API v2 at /v2, v1 at /v1, OAuth at /oauth), tvmaze, whale or birdtube. The \
             simulator imitates the known behaviour of the real system, listens on 127.0.0.1 only, \
             keeps its data in memory, and has a sample account. With --journal, a simulator \
-            resumes where it stopped, even after kill -9. Stop it with SIGTERM or SIGINT.
+            resumes where it stopped, even after kill -9. Stop it with Ctrl-C or SIGTERM.
 
             EXAMPLE:
               storectl simulate whale

@@ -101,7 +101,11 @@ private final class RemotePrinter: Sendable {
     private let lines: LiveLines
     private let meter = ProgressMeter("steps")
     private let notice = WaitNotice()
-    private let hasAnnouncedPace = Mutex(false)
+    /// The time of the last notice that the remote's rate limit slows down the sync.
+    private let paceAnnounced = Mutex<ContinuousClock.Instant?>(nil)
+
+    /// The shortest time between two lines of a live sync that report progress.
+    private static let progressInterval = Duration.seconds(5)
 
     init(_ remotes: StoreRemotes, _ name: String, isLive: Bool, isJSON: Bool) {
         self.remotes = remotes
@@ -113,7 +117,7 @@ private final class RemotePrinter: Sendable {
     func update(_ report: RemoteReport) {
         let (pushed, pulled) = (UInt64(report.pushed), UInt64(report.pulled))
         meter.update("pulled \(pulled), pushed \(pushed)", done: pulled + pushed, total: nil)
-        if report.isPaced { announcePace() }
+        if report.isPaced { announcePace(pushed: pushed, pulled: pulled) }
         guard isLive else {
             if let wait = report.wait {
                 notice.announce(wait.reason, wait.message, until: wait.until)
@@ -127,15 +131,24 @@ private final class RemotePrinter: Sendable {
         }
     }
 
-    /// Prints a notice, once, if the remote's rate limit slows down the sync.
-    private func announcePace() {
-        let text = "waiting between pages: throttled: the remote's rate limit"
-        if isLive { return lines.say(text, ["state": "reading", "reason": "throttled"]) }
-        let isNew = hasAnnouncedPace.withLock { has in
-            defer { has = true }
-            return !has
+    /// Prints a notice if the remote's rate limit slows down the sync; a live sync repeats the
+    /// notice with its progress, other syncs print it once.
+    private func announcePace(pushed: UInt64, pulled: UInt64) {
+        let now = ContinuousClock.now
+        let isDue = paceAnnounced.withLock { last in
+            if let last, !isLive || now - last < RemotePrinter.progressInterval { return false }
+            last = now
+            return true
         }
-        if isNew { StandardOutput.diagnose(text) }
+        guard isDue else { return }
+        let text = "waiting between pages: throttled: the remote's rate limit"
+        guard isLive else { return StandardOutput.diagnose(text) }
+        lines.say(
+            "pushed \(pushed), pulled \(pulled) so far; \(text)",
+            [
+                "state": "reading", "reason": "throttled", "pushed": .init(pushed),
+                "pulled": .init(pulled),
+            ])
     }
 
     /// Prints a line when there is nothing left to do for now; the outbox determines whether

@@ -11,7 +11,8 @@ struct SyncCommand: AsyncParsableCommand {
         abstract: "Sync a store with a server or a remote.",
         discussion: """
             A target that contains :// is a sync server. The command pushes the events that the \
-            server lacks and pulls the events that this store lacks. Any other target is the name \
+            server lacks and pulls the events that this store lacks; it needs a token, which \
+            storectl serve and storectl token create write to a file. Any other target is the name \
             of a remote (see storectl remote). The command reads new data from the remote and \
             sends it your pending changes. A sync can be interrupted at any point and repeated. \
             --watch stays connected and follows changes on both sides until it is interrupted.
@@ -120,10 +121,8 @@ struct SyncCommand: AsyncParsableCommand {
         let named = tokenFile ?? ProcessInfo.processInfo.environment["TAPEDECK_TOKEN_FILE"]
         guard let named, !named.isEmpty else {
             throw CommandError(
-                .unauthorized, "no token was given",
-                hint:
-                    "name the token's file with --token-file; storectl serve prints its path"
-            )
+                .usage, "a sync with a server needs --token-file or TAPEDECK_TOKEN_FILE",
+                hint: "storectl serve prints the path of its token file")
         }
         return try TokenSource(named)
     }

@@ -4,13 +4,14 @@ internal import TapedeckModel
 struct CommandError: CodedError {
     let code: ErrorCode
     let message: String
+    /// The hint, with complete commands.
     let hint: String?
     let cause: (any Error)?
 
     init(_ code: ErrorCode, _ message: String, hint: String? = nil, cause: (any Error)? = nil) {
         self.code = code
         self.message = message
-        self.hint = hint
+        self.hint = hint.map { PrintedCommand.completed($0) }
         self.cause = cause
     }
 

@@ -23,7 +23,8 @@ enum CrashGuard {
             .damaged, "reading the store in \(directory) crashed: one of its files is damaged",
             hint: hint)
         diagnosis = bytes(
-            "error: \(VisibleText.line(error.message))\nhint: \(VisibleText.line(hint))\n")
+            "error: \(VisibleText.line(error.message))\n"
+                + "hint: \(VisibleText.line(error.hint ?? ""))\n")
         document = bytes(isJSON ? JSON.object([("error", error.json)]).line + "\n" : "")
         var stack = stack_t()
         stack.ss_sp = UnsafeMutableRawPointer.allocate(byteCount: stackByteCount, alignment: 16)

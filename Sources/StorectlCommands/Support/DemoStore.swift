@@ -21,7 +21,7 @@ enum DemoStore {
         guard try !isMarked(log) else {
             throw CommandError(
                 .usage, "a store with sample activity never syncs",
-                hint: "name another store with --store; storectl init without --demo creates one")
+                hint: "name a store that was created without --demo with --store")
         }
     }
 

@@ -17,11 +17,15 @@ struct Finding {
     }
 
     static func warning(_ check: String, _ message: String, _ hint: String) -> Finding {
-        Finding(check: check, level: .warning, message: message, hint: hint)
+        Finding(
+            check: check, level: .warning, message: message,
+            hint: PrintedCommand.completed(hint))
     }
 
     static func problem(_ check: String, _ message: String, _ hint: String) -> Finding {
-        Finding(check: check, level: .problem, message: message, hint: hint)
+        Finding(
+            check: check, level: .problem, message: message,
+            hint: PrintedCommand.completed(hint))
     }
 }
 

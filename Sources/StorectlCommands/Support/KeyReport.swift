@@ -66,7 +66,7 @@ struct KeyReport {
     /// Returns a field's value, formatted as a time if its name and value suggest that it is one.
     private static func value(of field: StateField) -> String {
         let name = field.name.split(separator: ".").last ?? ""
-        guard ["at", "time"].contains(name) || name.hasSuffix("At"),
+        guard ["at", "time", "since", "earliestTold"].contains(name) || name.hasSuffix("At"),
             let milliseconds = Int64(field.value), milliseconds > timesMin
         else { return field.value }
         return TimeArgument.text(milliseconds)

@@ -14,6 +14,9 @@ struct ParameterOptions: ParsableArguments {
             """)
     var rule = RuleArgument.default
 
+    /// Whether all parameters have their default values.
+    var areDefault: Bool { winner == .oldest && rule == .default }
+
     /// The projections with these parameters.
     var projections: VideoProjections {
         VideoProjections(winner: winner.rule, watchLaterRule: rule.rule)

@@ -49,7 +49,7 @@ struct RemoteStatusText {
         if status.ended > 0 {
             parts.append(
                 "\(Figures.count(status.ended, "intent")) refused or unknown:"
-                    + " see storectl outbox")
+                    + " see " + PrintedCommand.completed("storectl outbox"))
         }
         if parts.isEmpty {
             parts.append("up to date as of \(RemoteStatusText.time(status.readAt) ?? "never")")

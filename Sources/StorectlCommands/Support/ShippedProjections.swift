@@ -36,10 +36,13 @@ enum ShippedProjections {
         guard !pairs.isEmpty else {
             throw CommandError(
                 .usage, "--winner and --rule do not change any of these projections",
-                hint: "for example: storectl replay --diff --winner newest")
+                hint: diffHint)
         }
         return pairs
     }
+
+    /// The hint for `replay --diff` without a parameter that changes a projection.
+    static let diffHint = "for example: storectl replay --diff --winner newest"
 
     /// The names that `replay` accepts.
     static let names = all().map(\.name)

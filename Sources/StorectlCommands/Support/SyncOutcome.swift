@@ -98,8 +98,9 @@ struct SyncOutcome {
     /// A hint for intents whose objects the remote lacks; nil if there are none.
     var hint: String? {
         guard waiting.contains(where: { $0.reason == .notThere }) else { return nil }
-        return "an intent is delivered once a sync finds its object on the remote;"
-            + " to give up, use storectl outbox drop EVENT"
+        return PrintedCommand.completed(
+            "an intent is delivered once a sync finds its object on the remote;"
+                + " to give up, use storectl outbox drop EVENT")
     }
 
     /// The maximum number of waiting events that a text report lists with their reasons.
@@ -156,8 +157,8 @@ struct SyncOutcome {
         }
         if refusedBefore > 0 {
             text.line(
-                "\(Figures.count(UInt64(refusedBefore), units.pushed)) refused earlier;"
-                    + " storectl outbox lists the reasons")
+                "\(Figures.count(UInt64(refusedBefore), units.pushed)) refused earlier; "
+                    + PrintedCommand.completed("storectl outbox lists the reasons"))
         }
         if waitingCount > 0 {
             let reasons = Set(waiting.map(\.reason.rawValue)).sorted().joined(separator: ", ")
@@ -169,7 +170,7 @@ struct SyncOutcome {
                     VisibleText.line("waiting \(item.event): \(item.reason.rawValue)\(why)"))
             }
             if lacking.count > SyncOutcome.waitingListedMax {
-                text.line("storectl outbox lists the rest")
+                text.line(PrintedCommand.completed("storectl outbox lists the rest"))
             }
         }
         if let freshUntil {

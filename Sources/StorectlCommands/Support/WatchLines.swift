@@ -101,7 +101,8 @@ extension RebuildProgress {
 extension LiveFailure {
     fileprivate var json: JSON {
         [
-            "code": .text(code.rawValue), "message": .text(message), "hint": .init(hint),
+            "code": .text(code.rawValue), "message": .text(message),
+            "hint": .init(hint.map { PrintedCommand.completed($0) }),
             "projection": .init(projection), "key": .init(key), "event": .init(event),
             "remote": .init(remote), "retryAt": .init(retryAt.map(TimeArgument.text)),
         ]

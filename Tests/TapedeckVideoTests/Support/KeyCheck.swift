@@ -58,9 +58,10 @@ struct KeyCheck {
             let runner = ProjectionRunner(log, projections: [projection])
             defer { runner.close() }
             let driver = try #require(runner.drivers.first)
-            let folds = KeyFolds(try KeyFolder(log, [driver], point?.limit ?? .none))
+            let folds = KeyFolds(try KeyFolder(log, [driver], point?.limit(in: log) ?? .none))
             let folded = Views(folds, ViewsScope())
-            let rebuild = Rebuild(log, [driver], workers: 1, limit: point?.limit ?? .none)
+            let rebuild = Rebuild(
+                log, [driver], workers: 1, limit: try point?.limit(in: log) ?? .none)
             try runner.inScratch([driver], rebuild) { file, _ in
                 let tables = try #require(file.tables[driver.fingerprint])
                 try file.environment.read { transaction in
@@ -176,7 +177,8 @@ struct KeyCheck {
         defer { runner.close() }
         let driver = try #require(runner.drivers.first)
         let rebuild = Rebuild(
-            log, [driver], workers: 1, limit: point?.limit ?? .none, excluded: excluded)
+            log, [driver], workers: 1, limit: try point?.limit(in: log) ?? .none, excluded: excluded
+        )
         return try runner.inScratch([driver], rebuild) { file, _ in
             let tables = try #require(file.tables[driver.fingerprint])
             return try file.environment.read { transaction in
@@ -200,7 +202,7 @@ struct KeyCheck {
         _ projection: any Projection, _ key: TapedeckModel.Tag, _ point: HistoryPoint?
     ) throws -> (state: [UInt8]?, items: [Row], rows: [Row]) {
         let driver = ProjectionRunner.driver(projection)
-        let folder = try KeyFolder(log, [driver], point?.limit ?? .none)
+        let folder = try KeyFolder(log, [driver], point?.limit(in: log) ?? .none)
         let folded = try log.readNaming { try folder.fold(key, 0, $0) }
         var items: [Row] = []
         folded.items.forEach { items.append(Row(key: Array($0), value: Array($1))) }
