@@ -7,7 +7,7 @@ package struct SyncFailure: Error, Hashable, Sendable {
     package var code: ErrorCode
     /// The error message.
     package var message: String
-    /// The suggested remedy.
+    /// The suggested remedy; never contains text from a remote, see `RemoteLogin.redacting`.
     package var hint: String?
     /// The requested pause before the next request, in milliseconds.
     package var retryAfter: UInt64?

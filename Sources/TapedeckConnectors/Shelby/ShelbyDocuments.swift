@@ -53,11 +53,11 @@ enum ShelbyDocuments {
             let broadcast = try BroadcastReceived(shelby: element)
             context.propose(broadcast, at: path, in: &result)
             if let description = try element.description(of: broadcast.video, in: "video_") {
-                // Broadcasts of one video may describe the video differently.
+                // Broadcasts of one video may describe the video differently. A broadcast without a
+                // time is treated as the oldest.
                 context.propose(
-                    description,
-                    reportedAt: broadcast.hasCreatedAt ? broadcast.createdAt.milliseconds : nil,
-                    at: path, in: &result)
+                    description, reportedAt: broadcast.createdAt.milliseconds, at: path,
+                    in: &result)
             }
         } catch {
             result.refuse(error)

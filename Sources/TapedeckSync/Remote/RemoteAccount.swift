@@ -123,13 +123,14 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
         self.moment = moment
     }
 
-    /// Returns `failure` without the login's secrets.
+    /// Returns `failure` without the login's secrets in its message.
     ///
-    /// A remote may repeat a secret in its response, and failures are stored and shown.
+    /// A remote may repeat a secret in its response, and failures are stored and shown. A hint
+    /// contains no text from the remote. Redacting hints would break their commands if a secret is
+    /// a common word, and so reveal the secret.
     package func redacting(_ failure: SyncFailure) -> SyncFailure {
         var failure = failure
         failure.message = redacting(failure.message)
-        failure.hint = failure.hint.map(redacting)
         return failure
     }
 

@@ -72,9 +72,10 @@ extension Observation {
         payload: [UInt8], observedAt: Int64?, reportedAt: Int64? = nil
     ) -> ObservedFact {
         let time = (reportedAt ?? observedAt).map { UInt64(max(0, $0) / Self.versionMilliseconds) }
+        // Reading a dated report again does not make it newer than other reports of the same time.
         return ObservedFact(
             entity: entity, content: payload, version: remoteVersion ?? time ?? 0,
-            observedAt: observedAt)
+            observedAt: reportedAt == nil ? observedAt : nil)
     }
 }
 
@@ -83,10 +84,12 @@ extension ProposedEvent {
     ///
     /// - Parameters:
     ///   - observedAt: The time of the response, in milliseconds since 1970; nil if unknown.
-    ///   - reportedAt: If the remote reports no version, the time in milliseconds since 1970 to use
-    ///     as the version instead of `observedAt`. If a response contains different reports about
-    ///     one object, each report needs its own time; otherwise, the reports would replace each
-    ///     other and be recorded again at every sync.
+    ///   - reportedAt: The time of the report in milliseconds since 1970, if the remote dates its
+    ///     reports about an object instead of versioning the object. The fact is ordered by this
+    ///     time, and does not contain `observedAt`. If responses contain different reports about
+    ///     one object, each report needs such a time; otherwise, the reports would replace each
+    ///     other and be recorded again at every sync. Reports of the same time are ordered by
+    ///     content.
     public init(
         observation: some Observation, observedAt: Int64?, reportedAt: Int64? = nil
     ) throws {

@@ -127,9 +127,10 @@ extension VideoQueries {
         }
         if let cursor, PageCursor.isOf(.groupBackwards, cursor) {
             let found = try collect(isBackwards: true, from: place(.groupBackwards))
+            let hasNext = try found.first.map { try rows.hasRow(after: $0.key) } ?? false
             return GroupPage(
                 group: group.name, videos: found.entries.reversed(),
-                next: text(.group, found.first),
+                next: hasNext ? text(.group, found.first) : nil,
                 previous: found.hasMore ? text(.groupBackwards, found.last) : nil)
         }
         let start = try cursor == nil ? rows.key(at: index) : .some(place(.group))
@@ -367,6 +368,10 @@ private struct GroupRows<Reader: ViewReader> {
 
     func hasRow(before key: [UInt8]) throws -> Bool {
         try !rows(before: key, limit: 1).isEmpty
+    }
+
+    func hasRow(after key: [UInt8]) throws -> Bool {
+        try !rows(after: key, limit: 1).isEmpty
     }
 
     /// Returns the key of the row before `index`, or of the last row if there are fewer rows; nil

@@ -99,6 +99,41 @@ import Testing
         #expect(world.simulator.effects.isEmpty)
     }
 
+    /// Broadcasts of one video that were shared at the same time may describe it differently.
+    @Test func differingBroadcastsOfOneTimeAreReadOnce() throws {
+        let world = ShelbyRemoteTests.world()
+        let (video, broadcasts) = try ShelbyRemoteTests.untouched(world)
+        let shelby = try ShelbyRemoteTests.shelby(world)
+        let other = try #require(
+            shelby.world.broadcasts.first { "\($0.provider):\($0.providerID)" != video })
+        for (title, ids) in [("One", broadcasts.map(\.id)), ("Two", [other.id])] {
+            try ShelbyRemoteTests.change(ids, world) {
+                ($0.provider, $0.providerID) = (broadcasts[0].provider, broadcasts[0].providerID)
+                ($0.createdAt, $0.title) = (broadcasts[0].createdAt, title)
+            }
+        }
+        let phone = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
+        let tablet = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets, seed: 2)
+        for device in [phone, tablet] {
+            let first = try #require(try device.sync())
+            #expect(first.pulled > 0)
+            for _ in 0..<3 {
+                world.clock.advance(by: .seconds(60))
+                let again = try #require(try device.sync())
+                #expect(again.pulled == 0)
+            }
+        }
+        try exchange(phone, tablet)
+        for device in [phone, tablet] {
+            let again = try #require(try device.sync())
+            #expect(again.pulled == 0)
+        }
+        func description(_ device: RemoteDevice) throws -> String? {
+            try device.query { try $0.details(of: video).description }
+        }
+        #expect(try description(phone) != nil && description(phone) == description(tablet))
+    }
+
     @Test func offlineIntentsAreDeliveredOnce() throws {
         let world = ShelbyRemoteTests.world()
         let device = try RemoteDevice(world, "shelby", ShelbyRemoteTests.secrets)
