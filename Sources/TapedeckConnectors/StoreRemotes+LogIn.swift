@@ -152,7 +152,7 @@ extension StoreRemotes {
     private func logIn(
         _ name: String, _ credentials: RemoteCredentials, _ purpose: LoginPurpose
     ) async throws -> String {
-        let (remote, connector, moment) = try await offThread {
+        let (remote, connector, knownEnds) = try await offThread {
             try self.checkLogin(at: name)
             let found = try self.connector(of: name)
             // Without this check, the remote would create an account that this store then rejects.
@@ -163,15 +163,16 @@ extension StoreRemotes {
                     .conditionFailed, "this store already belongs to account \(own) on \(name)",
                     hint: "log in as \(own), or use another store for the new account")
             }
-            // A logout everywhere during the login ends it, so use the time before the first request.
-            return (found.0, found.1, try logins.moment(of: name))
+            // A logout everywhere that arrives during the login ends it, so read the known events
+            // before the first request.
+            return (found.0, found.1, try logins.knownEnds(of: name))
         }
         let transport = try await transport(to: remote.url)
         let account: RemoteAccount
         do {
             account = try await logIn(
-                remote, connector, RemoteLogin(secrets: credentials.secrets, moment: moment),
-                purpose, transport)
+                remote, connector,
+                RemoteLogin(secrets: credentials.secrets, knownEnds: knownEnds), purpose, transport)
         } catch {
             await transport.close()
             throw Self.named(error, remote, RemoteLogin(secrets: credentials.secrets))
@@ -200,35 +201,24 @@ extension StoreRemotes {
         _ remote: Remote, _ connector: any Connector, _ new: RemoteLogin,
         _ purpose: LoginPurpose, _ transport: HTTPRemoteTransport
     ) async throws -> RemoteAccount {
-        let secrets = new.secrets
         var login = new
         if case .link(let known) = purpose { login = known }
         var sender = LoginSender(
             transport: transport, log: log, signsTime: connector.manifest.signsTime)
-        var answers: [RemoteResponse] = []
-        while true {
-            switch try step(connector, secrets, purpose, answers) {
-            case .send(let request, let account):
-                let account = account ?? login.account
-                answers.append(
-                    try await sender.send(request) {
-                        guard let account, !account.isAnonymous else { return }
-                        connector.authorize(&$0, account, $1)
-                    })
-            case .done(let account, let observations):
-                try await signIn(account, at: remote)
-                login.account = account
-                try logins.write(login, for: remote)
-                // The sync may have been waiting for this login, so end its wait.
-                try await offThread {
-                    var row = try RemoteRow.named(remote.name, in: log)
-                    row.wait = nil
-                    row.contactedAt = log.now()
-                    try log.record(observations, rows: [row.row])
-                }
-                return account
-            }
+        let (account, observations) = try await sender.logIn(connector, as: login.account) {
+            try step(connector, new.secrets, purpose, $0)
         }
+        try await signIn(account, at: remote)
+        login.account = account
+        try logins.write(login, for: remote)
+        // The sync may have been waiting for this login, so end its wait.
+        try await offThread {
+            var row = try RemoteRow.named(remote.name, in: log)
+            row.wait = nil
+            row.contactedAt = log.now()
+            try log.record(observations, rows: [row.row])
+        }
+        return account
     }
 
     /// Returns the next step of a login or sign-up.
@@ -271,8 +261,8 @@ extension StoreRemotes {
     }
 }
 
-/// Signs and sends the requests of a login.
-private struct LoginSender {
+/// Signs and sends the requests of a login or a logout.
+struct LoginSender {
     private let transport: HTTPRemoteTransport
     private let log: EventLog
     private var clock: RemoteClock
@@ -281,6 +271,28 @@ private struct LoginSender {
     init(transport: HTTPRemoteTransport, log: EventLog, signsTime: Bool) {
         (self.transport, self.log) = (transport, log)
         clock = RemoteClock(signsTime: signsTime)
+    }
+
+    /// Performs the steps of a login, and returns the account and the observations.
+    ///
+    /// - Parameter own: The account that signs requests for which the step specifies no account.
+    mutating func logIn(
+        _ connector: any Connector, as own: RemoteAccount? = nil,
+        _ step: ([RemoteResponse]) throws -> LoginStep
+    ) async throws -> (RemoteAccount, [ProposedEvent]) {
+        var answers: [RemoteResponse] = []
+        while true {
+            switch try step(answers) {
+            case .send(let request, let account):
+                let account = account ?? own
+                answers.append(
+                    try await send(request) {
+                        guard let account, !account.isAnonymous else { return }
+                        connector.authorize(&$0, account, $1)
+                    })
+            case .done(let account, let observations): return (account, observations)
+            }
+        }
     }
 
     /// Signs and sends a request; if the local clock is wrong, sends the request once more.

@@ -1,3 +1,4 @@
+internal import TapedeckLog
 internal import TapedeckModel
 internal import TapedeckSync
 internal import TapedeckVideo
@@ -7,69 +8,188 @@ extension StoreRemotes {
     /// including syncs in other processes.
     ///
     /// The store still belongs to the account, and pending deliveries wait until the user logs in
-    /// to the account again. The sign-out is recorded. Other devices stay logged in.
+    /// to the account again. Nothing is recorded: the user stays signed in, and other devices stay
+    /// logged in.
     ///
     /// - Parameter everywhere: Whether to first ask the remote to end all sessions of the account,
-    ///   on all devices and in other programs. If the remote does not end them, this device stays
-    ///   logged in. Each of the user's other devices deletes its login and ends its syncs when it
-    ///   receives the logout.
+    ///   on all devices and in other programs, and then to record the logout and that the user
+    ///   signed out. If the remote does not confirm the logout, this device stays logged in. Each
+    ///   of the user's other devices deletes its login and ends its syncs when it receives the
+    ///   logout, including a login that the user made there before it was received.
     /// - Returns: The number of undelivered intents.
     ///
     /// Throws `SyncError` with `.notFound` if the remote does not exist. If `everywhere` is true,
     /// it also throws `.usage` (the system cannot end sessions, or the device is not logged in),
-    /// `.offline`, or another code for a failure of the remote.
+    /// `.unauthorized` (the token is no longer valid and cannot be renewed), `.offline`, `.busy`
+    /// (another process is logging out), or another code for a failure of the remote.
     @discardableResult
     public func logOut(_ name: String, everywhere: Bool = false) async throws -> Int {
         let (remote, connector) = try await offThread { try self.connector(of: name) }
-        if everywhere { try await endSessions(at: remote, connector) }
+        if everywhere { try await logOutEverywhere(of: remote, connector) }
         return try await offThread {
-            var events = try signedOut(of: remote.system)
-            if everywhere {
-                events.append(
-                    try ProposedEvent(RemoteLoginsEnded.with { $0.name = remote.name }))
-                // The event ends this login too. If it cannot be recorded, the login is needed to
-                // try again.
-                try log.record(events)
-                logins.remove(remote.name)
-            } else {
-                // Remove the login first, so that a sync that notices the event finds no login.
-                logins.remove(remote.name)
-                try log.record(events)
-            }
+            if !everywhere { logins.remove(remote.name) }
             return try status(remote).undelivered
         }
     }
 
-    private func endSessions(at remote: Remote, _ connector: any Connector) async throws {
-        let login = try await offThread { try logins.read(remote) }
-        guard let login, let account = login.account,
-            !account.isAnonymous
-        else {
-            throw SyncError(
-                .usage, "this device is not logged in to \(remote.name)",
-                hint: "run storectl login \(remote.name) first, or use a device that is logged in")
+    /// Ends the sessions at the remote, and then records the logout.
+    ///
+    /// A mark in the log shows that the logout has begun. If this process is killed, the next
+    /// command that uses remotes finishes the logout, because the remote may have ended the
+    /// sessions, and a stored password would start a new one. If the logout fails, the mark is
+    /// removed and the login stays usable, even if the response was lost and the sessions may have
+    /// ended: the error says so and asks the user to try again.
+    private func logOutEverywhere(of remote: Remote, _ connector: any Connector) async throws {
+        let (login, account, lock) = try await offThread {
+            let login = try logins.read(remote)
+            guard let login, let account = login.account, !account.isAnonymous else {
+                throw SyncError(
+                    .usage, "this device is not logged in to \(remote.name)",
+                    hint:
+                        "run storectl login \(remote.name) first, or use a device that is logged in"
+                )
+            }
+            _ = try logOutRequest(account, at: remote, connector)
+            return (login, account, try RemoteLock(store: log.directory.path, remote.name, .logout))
         }
-        guard var request = connector.logOutRequest(account) else {
-            throw SyncError(
-                .usage, "\(remote.system) cannot end sessions on request",
-                hint:
-                    "storectl logout \(remote.name) without --everywhere logs out only this device")
-        }
-        let moment = RequestMoment(base: remote.url, now: log.now(), nonce: .random(in: 0...(.max)))
-        connector.authorize(&request, account, moment)
+        // While the lock is held, no other process finishes the logout.
+        defer { withExtendedLifetime(lock) {} }
         let transport = try await transport(to: remote.url)
-        let answer: Result<RemoteResponse, any Error>
+        let result: Result<Void, any Error>
         do {
-            answer = .success(try await transport.send(request))
+            try await mark(remote, isBegun: true)
+            try await endSessions(of: account, login, at: remote, connector, transport)
+            result = .success(())
         } catch {
-            answer = .failure(Self.named(error, remote, login))
+            result = .failure(error)
         }
         await transport.close()
-        if let failure = connector.logOutFailure(try answer.get()) {
+        do {
+            try result.get()
+        } catch {
+            try await mark(remote, isBegun: false)
+            throw error
+        }
+        try await offThread { try recordLogout(of: remote) }
+    }
+
+    private func mark(_ remote: Remote, isBegun: Bool) async throws {
+        try await offThread {
+            try log.setSyncRows([RemoteRow.logout(remote.name, isBegun: isBegun)])
+        }
+    }
+
+    /// Finishes a logout everywhere whose process was killed.
+    @available(*, noasync)
+    func finishLogout(of remote: Remote) throws {
+        guard try RemoteRow.hasBegunLogout(remote.name, in: log) else { return }
+        let lock: RemoteLock
+        do {
+            lock = try RemoteLock(store: log.directory.path, remote.name, .logout)
+        } catch  where error.code == .busy {
+            // The process is still waiting for the response.
+            return
+        }
+        defer { withExtendedLifetime(lock) {} }
+        // The process may have finished before this process acquired the lock.
+        guard try RemoteRow.hasBegunLogout(remote.name, in: log) else { return }
+        if try logins.isGone(remote) {
+            try log.setSyncRows([RemoteRow.logout(remote.name, isBegun: false)])
+        } else {
+            try recordLogout(of: remote)
+        }
+    }
+
+    /// Records that the user logged out everywhere, and deletes this device's login.
+    @available(*, noasync)
+    private func recordLogout(of remote: Remote) throws {
+        let end = RemoteLoginsEnded.with { $0.name = remote.name }
+        try log.record(
+            try signedOut(of: remote.system) + [try ProposedEvent(end)],
+            rows: [RemoteRow.logout(remote.name, isBegun: false)])
+        // The event ends this login too. If it cannot be recorded, the mark remains.
+        logins.remove(remote.name)
+    }
+
+    // MARK: - Ending sessions
+
+    /// Ends the sessions of the account; returns only if the remote confirms that they have ended.
+    ///
+    /// If the token is no longer valid, deleting it ends nothing: the account may have a newer
+    /// token. The stored secrets are then used to log in once more, and the new token is deleted.
+    private func endSessions(
+        of account: RemoteAccount, _ login: RemoteLogin, at remote: Remote,
+        _ connector: any Connector, _ transport: HTTPRemoteTransport
+    ) async throws {
+        var login = login
+        var sender = LoginSender(
+            transport: transport, log: log, signsTime: connector.manifest.signsTime)
+        var failure = try await askToEndSessions(of: account, login, at: remote, connector, &sender)
+        if failure?.code == .unauthorized,
+            let new = try await renewedAccount(of: login, at: remote, connector, &sender)
+        {
+            login.account = new
+            failure = try await askToEndSessions(of: new, login, at: remote, connector, &sender)
+        }
+        guard let failure else { return }
+        if failure.code == .unauthorized {
             throw SyncError(
-                .remoteError,
-                "\(remote.name) did not end the sessions: \(login.redacting(failure).message)",
-                hint: "try again, or log out this device only, without --everywhere")
+                .unauthorized,
+                "the token is no longer valid, so \(remote.name) did not end the sessions",
+                hint: "run storectl login \(remote.name) first, and then log out again")
+        }
+        throw SyncError(
+            .remoteError,
+            "\(remote.name) did not end the sessions: \(login.redacting(failure).message)",
+            hint: "try again, or log out this device only, without --everywhere")
+    }
+
+    /// Returns the request that ends the sessions; throws `.usage` if the system has none.
+    private func logOutRequest(
+        _ account: RemoteAccount, at remote: Remote, _ connector: any Connector
+    ) throws(SyncError) -> RemoteRequest {
+        if let request = connector.logOutRequest(account) { return request }
+        throw SyncError(
+            .usage, "\(remote.system) cannot end sessions on request",
+            hint: "storectl logout \(remote.name) without --everywhere logs out only this device")
+    }
+
+    /// Asks the remote to end the sessions; returns the failure reported by its response.
+    private func askToEndSessions(
+        of account: RemoteAccount, _ login: RemoteLogin, at remote: Remote,
+        _ connector: any Connector, _ sender: inout LoginSender
+    ) async throws -> SyncFailure? {
+        let request = try logOutRequest(account, at: remote, connector)
+        do throws(SyncFailure) {
+            return connector.logOutFailure(
+                try await sender.send(request) { connector.authorize(&$0, account, $1) })
+        } catch {
+            guard !error.isUnsent else { throw Self.named(error, remote, login) }
+            throw SyncError(
+                error.code,
+                "\(remote.name) may have ended the sessions, but did not confirm it:"
+                    + " \(login.redacting(error).message)",
+                hint:
+                    "this device stays logged in: run storectl logout \(remote.name) --everywhere again"
+            )
+        }
+    }
+
+    /// Returns the account with a new token; nil if the remote refuses the stored secrets or they do
+    /// not suffice for a login.
+    private func renewedAccount(
+        of login: RemoteLogin, at remote: Remote, _ connector: any Connector,
+        _ sender: inout LoginSender
+    ) async throws -> RemoteAccount? {
+        do {
+            let (account, _) = try await sender.logIn(connector) {
+                try connector.login(login.secrets, $0)
+            }
+            try account.check(against: login.account?.user, at: remote)
+            return account
+        } catch let failure as SyncFailure {
+            if failure.code == .unauthorized { return nil }
+            throw Self.named(failure, remote, login)
         }
     }
 }

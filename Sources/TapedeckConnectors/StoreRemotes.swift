@@ -59,10 +59,16 @@ public struct StoreRemotes: Sendable {
     /// Deletes this device's logins that the user has ended on another device, by removing the
     /// remote, changing its address, or logging out everywhere.
     ///
-    /// An ended login is never used again. Call this method after a sync with a server, so that the
+    /// Also finishes logouts everywhere whose process was killed. An ended login is never used
+    /// again. Call this method after a sync with a server, so that the
     /// secrets do not stay on the disk; the other methods also call it.
     @available(*, noasync)
-    public func removeEndedLogins() throws { try logins.removeEnded() }
+    public func removeEndedLogins() throws {
+        for remote in try runner.read([Remotes().name], { try Remotes.all($0) }) {
+            try finishLogout(of: remote)
+        }
+        try logins.removeEnded()
+    }
 
     /// Returns whether a device has logins, without opening its projections.
     package static func hasLogins(in log: EventLog) -> Bool { LoginFiles.exist(in: log) }
@@ -84,7 +90,7 @@ public struct StoreRemotes: Sendable {
     /// Connects the store to an account on a remote system, for all of the user's devices.
     ///
     /// A store holds one account per system. Adding the same name with another address or other
-    /// parts replaces them, and signs the user out. A new address also ends the logins of all
+    /// parts replaces them. A new address also signs the user out and ends the logins of all
     /// devices; each device deletes its login when it receives the change. After a removal, each
     /// device must log in again. Throws `SyncError` with `.usage`, or with `.conditionFailed` if
     /// the store already has another remote of the same system, or a remote of another system with
@@ -130,14 +136,18 @@ public struct StoreRemotes: Sendable {
         }
         if known.contains(remote) { return remote }
         try LeaseClock.begin(in: eventLog)
-        // A login for one address must never be sent to another address.
-        if same == nil { logins.remove(remote.name) }
         var added = RemoteAdded()
         added.name = remote.name
         added.system = remote.system
         added.url = remote.url
         added.parts = remote.parts
-        try log.record(try signedOut(of: system) + [try ProposedEvent(added)])
+        var events: [ProposedEvent] = []
+        if same == nil {
+            // A login for one address must never be sent to another address.
+            logins.remove(remote.name)
+            events = try signedOut(of: system)
+        }
+        try log.record(events + [try ProposedEvent(added)])
         return remote
     }
 

@@ -93,11 +93,16 @@ package final class DraftFile {
         return "\(target).\(zeros)\(number)\(suffix)"
     }
 
-    private static func isDraft(_ name: String, of target: String) -> Bool {
-        guard name.hasPrefix(target + "."), name.hasSuffix(suffix) else { return false }
-        let number = name.utf8.dropFirst(target.utf8.count + 1).dropLast(suffix.utf8.count)
-        return number.count == digits
-            && number.allSatisfy { (0x30...0x39).contains($0) || (0x61...0x66).contains($0) }
+    /// Returns the name of the target of a draft; nil if the name is not the name of a draft.
+    package static func targetName(ofDraft name: String) -> String? {
+        guard name.hasSuffix(suffix) else { return nil }
+        let stem = name.utf8.dropLast(suffix.utf8.count)
+        let number = stem.suffix(digits)
+        let target = stem.dropLast(digits)
+        guard number.count == digits, target.last == 0x2E,
+            number.allSatisfy({ (0x30...0x39).contains($0) || (0x61...0x66).contains($0) })
+        else { return nil }
+        return String(target.dropLast())
     }
 
     // MARK: - Abandoned drafts
@@ -108,7 +113,7 @@ package final class DraftFile {
     package static func removeAbandoned(of target: String) {
         let (folder, name) = (PathParts.folder(of: target), PathParts.name(of: target))
         let entries = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        for entry in entries where isDraft(entry, of: name) {
+        for entry in entries where targetName(ofDraft: entry) == name {
             removeIfAbandoned("\(folder)/\(entry)")
         }
     }

@@ -215,14 +215,6 @@ public final class EventLog: Sendable {
     /// The store's clock, in milliseconds since 1970.
     package var now: @Sendable () -> UInt64 { options.now }
 
-    /// Returns the stamp that this store would give to an event recorded now.
-    @available(*, noasync)
-    package func nextStamp() throws(LogError) -> Stamp {
-        var clock = HybridClock(
-            last: try readRefreshed { _ in self.state.withLock(\.ownRow.clock) })
-        return clock.tick(milliseconds: now())
-    }
-
     /// Returns the last position in the file, including events from other processes.
     ///
     /// The call takes about a microsecond.

@@ -38,6 +38,12 @@ package struct ReplacedFile {
         try DurableFile.synchronize(PathParts.folder(of: path))
     }
 
+    /// Returns the name of the target of an unfinished file; nil if `name` is not the name of an
+    /// unfinished file.
+    package static func targetName(ofUnfinished name: String) -> String? {
+        DraftFile.targetName(ofDraft: name)
+    }
+
     /// Removes the files left by writers of `target` that were killed.
     package static func removeAbandoned(replacing target: String) {
         DraftFile.removeAbandoned(of: target)

@@ -32,12 +32,55 @@ import Testing
         }
         let run = try devices[0].succeed("logout", "home", "--everywhere")
         #expect(run.stdout == "logged out of home everywhere\n")
-        // The remote no longer accepts this device's token, but logging out on this device still
-        // succeeds.
+        // The remote no longer accepts this device's token, but the device has the password.
         try devices[1].succeed("logout", "home", "--everywhere")
         try logIn(devices[0])
         try devices[0].succeed("sync", "home")
         #expect(try remote.violations == "[]")
+    }
+
+    /// The user has logged out elsewhere and logged in again, so the account has a new token.
+    @Test(arguments: [true, false])
+    func logoutWithADeadTokenEndsTheNewSessions(hasPassword: Bool) throws {
+        let devices = try (0..<3).map { _ in try device(url: remote.url + "/v1") }
+        try logIn(devices[0])
+        try logIn(devices[1])
+        try devices[0].succeed("logout", "home", "--everywhere")
+        try logIn(devices[2])
+        // A device without a password cannot renew its token.
+        for store in hasPassword ? [devices[2]] : devices[1...] { try forgetPassword(store) }
+        if hasPassword {
+            try devices[1].succeed("logout", "home", "--everywhere")
+            #expect(try devices[2].run("sync", "home").exit == 7)
+        } else {
+            try devices[1].checkFails(
+                "logout", "home", "--everywhere", code: "unauthorized", exit: 7,
+                says: "the token is no longer valid")
+            try devices[2].succeed("sync", "home")
+        }
+        #expect(FileManager.default.fileExists(atPath: login(devices[1])) == !hasPassword)
+        #expect(try remote.violations == "[]")
+    }
+
+    @Test func logoutWhoseResponseIsLostKeepsTheLogin() throws {
+        let loss = try AnswerLoss(to: remote.port, losing: "DELETE /v1/token")
+        defer { loss.stop() }
+        let store = try device(url: loss.url + "/v1")
+        try logIn(store)
+        try store.checkFails(
+            "logout", "home", "--everywhere", code: "offline", exit: 7, says: "did not confirm")
+        try store.succeed("sync", "home")
+        #expect(FileManager.default.fileExists(atPath: login(store)))
+    }
+
+    private func login(_ store: Storectl) -> String { store.store + "/logins/home.json" }
+
+    /// Removes the password from a login file.
+    private func forgetPassword(_ store: Storectl) throws {
+        let secret = try #require(remote.document["password"]?.text)
+        let text = try String(contentsOfFile: login(store), encoding: .utf8)
+        try text.replacing("\"\(secret)\"", with: "\"\"").write(
+            toFile: login(store), atomically: true, encoding: .utf8)
     }
 
     @Test(arguments: [true, false])

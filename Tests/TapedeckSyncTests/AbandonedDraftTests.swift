@@ -55,4 +55,35 @@ struct AbandonedDraftTests {
         #expect(
             try FileManager.default.contentsOfDirectory(atPath: directory.file("logins")).isEmpty)
     }
+
+    /// The writer was killed before the login, after it, or before a login to a removed remote.
+    @Test func endedLoginsLeaveNoDrafts() throws {
+        let log = try EventLog.create(directory.path)
+        let runner = ProjectionRunner(log, projections: [Remotes()])
+        defer {
+            runner.close()
+            log.close()
+        }
+        let remote = Remote(name: "home", system: "shelby", url: "https://a.example", parts: [])
+        let added = RemoteAdded.with {
+            ($0.name, $0.system, $0.url) = (remote.name, remote.system, remote.url)
+        }
+        try log.record([try ProposedEvent(added)])
+        let logins = LoginFiles(log, runner)
+        #expect(!LoginFiles.exist(in: log))
+        _ = try leave("logins/gone.json")
+        #expect(LoginFiles.exist(in: log))
+        try logins.write(RemoteLogin(secrets: RemoteSecrets(token: "t")), for: remote)
+        _ = try leave("logins/home.json")
+        // The draft of a living writer stays.
+        let draft = try ReplacedFile(replacing: logins.path("other"))
+        try logins.removeEnded()
+        func files() throws -> [String] {
+            try FileManager.default.contentsOfDirectory(atPath: directory.file("logins")).sorted()
+        }
+        #expect(try files() == ["home.json", (draft.path as NSString).lastPathComponent])
+        try log.record([try ProposedEvent(RemoteLoginsEnded.with { $0.name = "home" })])
+        try logins.removeEnded()
+        #expect(try files() == [(draft.path as NSString).lastPathComponent])
+    }
 }

@@ -11,12 +11,13 @@ struct LogoutCommand: AsyncParsableCommand {
             Deletes this device's login and ends its syncs with the remote, including those in \
             other processes. Undelivered intents wait until you log in again with the same \
             account, because a store belongs to one account per system. Your other devices stay \
-            logged in.
+            logged in, and you stay signed in (see storectl query accounts).
 
             With --everywhere, the remote is first asked to end all sessions of the account, on \
-            all devices and in other programs; only Shelby's v1 API can do this. If the remote \
+            all devices and in other programs, and you are signed out; only Shelby's v1 API can do this. If the remote \
             fails to end the sessions, this device stays logged in. Each of your other devices \
-            deletes its login when it receives the logout from a sync server, and must log in again.
+            deletes its login when it receives the logout from a sync server, and must log in \
+            again; this includes logins made before the logout was received.
 
             EXAMPLE:
               storectl logout home

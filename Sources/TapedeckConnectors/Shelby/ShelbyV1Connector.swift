@@ -160,17 +160,18 @@ package struct ShelbyV1Connector: Connector {
         RemoteRequest("DELETE", "/token/\(RemoteRequest.segment(account.token))")
     }
 
-    /// Treats an unknown token as a successful logout.
+    /// Returns `.unauthorized` for an unknown token: the user may have a newer one, whose sessions
+    /// continue.
     ///
-    /// A 401 or 404 is accepted only inside Shelby's envelope, because a proxy can return these
-    /// statuses too.
+    /// Shelby responds to an unknown token with 404. Without Shelby's envelope, a 404 is the response
+    /// of a proxy.
     package func logOutFailure(_ response: RemoteResponse) -> SyncFailure? {
         do {
             _ = try ShelbyV1Documents.result(response)
             return nil
         } catch {
-            return [.unauthorized, .notFound].contains(error.code) && Self.isOwnAnswer(response)
-                ? nil : error
+            guard error.code == .notFound, Self.isOwnAnswer(response) else { return error }
+            return SyncFailure(.unauthorized, error.message)
         }
     }
 

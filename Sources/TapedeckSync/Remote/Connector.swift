@@ -36,8 +36,8 @@ package protocol Connector: Sendable {
     /// logging out.
     func logOutRequest(_ account: RemoteAccount) -> RemoteRequest?
 
-    /// Returns the failure reported by the response to the logout request; nil if the logout
-    /// succeeded.
+    /// Returns the failure reported by the response to the logout request; nil if the response
+    /// confirms that the sessions have ended, and `.unauthorized` if the token was already invalid.
     func logOutFailure(_ response: RemoteResponse) -> SyncFailure?
 
     /// Adds the account's credentials to a request; not called for the anonymous account.

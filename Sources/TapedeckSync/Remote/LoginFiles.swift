@@ -5,8 +5,9 @@ package import TapedeckProjections
 
 /// Stores logins next to the log, never in it, each in a file that only its owner can read.
 ///
-/// A login that the user has ended on any device no longer exists for readers, and `removeEnded`
-/// deletes its file. The projection `Remotes` must be available.
+/// A login is ended by each event that ends the logins of all devices and that this device did not
+/// know when the user logged in; see `LoginEnds`. An ended login no longer exists for readers, and
+/// `removeEnded` deletes its file. The projection `Remotes` must be available.
 package struct LoginFiles: Sendable {
     /// The name of the directory inside the store's directory.
     package static let directoryName = "logins"
@@ -33,47 +34,66 @@ package struct LoginFiles: Sendable {
     @available(*, noasync)
     package func read(_ remote: Remote) throws -> RemoteLogin? {
         guard let login = try stored(remote) else { return nil }
-        return login.isEnded(by: try end(of: remote.name)) ? nil : login
+        return login.isEnded(by: try knownEnds(of: remote.name)) ? nil : login
     }
 
-    /// Returns the time of a login that the user begins now.
+    /// Returns whether a login was deleted or ended, or never existed; false if its file cannot be
+    /// read.
+    ///
+    /// Throws `ProjectionError` and `LogError`.
     @available(*, noasync)
-    package func moment(of remote: String) throws -> LoginMoment {
-        LoginMoment(stamp: try log.nextStamp(), after: try end(of: remote))
+    package func isGone(_ remote: Remote) throws -> Bool {
+        do {
+            return try read(remote) == nil
+        } catch is SyncError {
+            return false
+        }
     }
 
-    private func end(of remote: String) throws -> LoginsEnd? {
-        try runner.read([Remotes().name]) { try Remotes.loginsEnd(of: remote, $0) }
+    /// Returns whether a login file exists, without reading it; true if that is unknown.
+    func exists(_ remote: String) -> Bool {
+        access(path(remote), F_OK) == 0 || ![ENOENT, ENOTDIR].contains(errno)
+    }
+
+    /// Returns the events known to this device that ended the logins of all devices to a remote.
+    ///
+    /// These events do not end a login that the user begins now; store them with the login.
+    @available(*, noasync)
+    package func knownEnds(of remote: String) throws -> LoginEnds {
+        try runner.read([Remotes().name]) { try Remotes.loginEnds(of: remote, $0) }
     }
 
     /// Deletes the logins that the user has ended on any device, including those of removed remotes
-    /// and of former addresses.
+    /// and of former addresses, and the unfinished files of killed processes.
     @available(*, noasync)
     package func removeEnded() throws {
         // List the files first, so that a login to a remote that is added meanwhile is kept.
-        let names = LoginFiles.names(in: directory)
-        guard !names.isEmpty else { return }
+        let files = LoginFiles.files(in: directory)
+        guard !files.isEmpty else { return }
+        // An unfinished file contains secrets even if its login was never completed.
+        for target in Set(files.compactMap(ReplacedFile.targetName(ofUnfinished:))) {
+            ReplacedFile.removeAbandoned(replacing: "\(directory)/\(target)")
+        }
         let remotes = try runner.read([Remotes().name]) { try Remotes.all($0) }
-        for name in names {
+        for file in files where file.hasSuffix(LoginFiles.suffix) {
+            let name = String(file.dropLast(LoginFiles.suffix.count))
             let remote = remotes.first { $0.name == name }
-            do {
-                if let remote, try read(remote) != nil { continue }
-            } catch is SyncError {
-                // An unreadable file does not mean that the user has ended the login.
-                continue
-            }
+            if let remote, try !isGone(remote) { continue }
             remove(name)
         }
     }
 
-    /// Returns whether a store's directory contains logins.
+    /// Returns whether a store's directory contains logins or unfinished logins.
     package static func exist(in log: EventLog) -> Bool {
-        !names(in: directory(of: log.directory.path)).isEmpty
+        !files(in: directory(of: log.directory.path)).isEmpty
     }
 
-    private static func names(in directory: String) -> [String] {
+    /// Returns the names of the login files and of unfinished login files.
+    private static func files(in directory: String) -> [String] {
         let files = (try? FileManager.default.contentsOfDirectory(atPath: directory)) ?? []
-        return files.filter { $0.hasSuffix(suffix) }.map { String($0.dropLast(suffix.count)) }
+        return files.filter {
+            (ReplacedFile.targetName(ofUnfinished: $0) ?? $0).hasSuffix(suffix)
+        }
     }
 
     private func stored(_ remote: Remote) throws(SyncError) -> RemoteLogin? {

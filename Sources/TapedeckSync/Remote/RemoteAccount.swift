@@ -110,17 +110,18 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
     ///
     /// The login is never sent to another address, even if the remote's address changes.
     var url = ""
-    /// The time at which the user logged in; nil in files written by older versions.
+    /// The events that had ended earlier logins and that the device knew when the user logged in;
+    /// nil in files written by older versions, which knew none.
     ///
     /// The renewal of a token does not change the value.
-    var moment: LoginMoment?
+    var knownEnds: LoginEnds?
 
     package init(
-        secrets: RemoteSecrets, account: RemoteAccount? = nil, moment: LoginMoment? = nil
+        secrets: RemoteSecrets, account: RemoteAccount? = nil, knownEnds: LoginEnds? = nil
     ) {
         self.secrets = secrets
         self.account = account
-        self.moment = moment
+        self.knownEnds = knownEnds
     }
 
     /// Returns `failure` without the login's secrets in its message.
@@ -180,8 +181,9 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
         character.map { $0.isLetter || $0.isNumber } ?? false
     }
 
-    /// Returns whether another login has the same secrets, account and time, ignoring the address.
+    /// Returns whether another login has the same secrets, account and known events, ignoring the
+    /// address.
     func isSame(as other: RemoteLogin) -> Bool {
-        secrets == other.secrets && account == other.account && moment == other.moment
+        secrets == other.secrets && account == other.account && knownEnds == other.knownEnds
     }
 }

@@ -19,7 +19,7 @@ package final class RemoteEngine: Sendable {
     private let seen = Mutex(LogPosition(rawValue: 0))
     private let waker: CommitWaker
 
-    /// The interval at which the engine checks for appends by other processes.
+    /// The interval at which the engine checks for appends and logouts by other processes.
     private static let pollInterval = Duration.milliseconds(50)
 
     /// Creates an engine for a session.
@@ -31,7 +31,7 @@ package final class RemoteEngine: Sendable {
         _ session: RemoteSession,
         _ transport: @autoclosure () throws(SyncError) -> any RemoteTransport, store: String
     ) throws(SyncError) {
-        lock = try RemoteLock(store: store, session.remote.name)
+        lock = try RemoteLock(store: store, session.remote.name, .sync)
         log = session.log
         box = SessionBox(session)
         self.transport = try transport()
@@ -149,10 +149,10 @@ package final class RemoteEngine: Sendable {
         return result.withLock { $0 } ?? .failure(SyncFailure(.offline, "interrupted"))
     }
 
-    /// Waits until a time, or until any process appends to the log.
+    /// Waits until a time, or until any process appends to the log or logs this device out.
     private func pause(until end: ContinuousClock.Instant) async {
         await cancellable { [self] in
-            while !Task.isCancelled, end > .now, await !hasAppends() {
+            while !Task.isCancelled, end > .now, await !hasNews() {
                 await waker.wait(atMost: min(end - .now, RemoteEngine.pollInterval))
             }
         }
@@ -165,9 +165,11 @@ package final class RemoteEngine: Sendable {
         return .now + .milliseconds(wait)
     }
 
-    private func hasAppends() async -> Bool {
-        let head = try? await box.read { try $0.log.currentHead() }
-        return head != seen.withLock(\.self)
+    private func hasNews() async -> Bool {
+        let news = try? await box.read { session in
+            (head: try session.log.currentHead(), isLoggedOut: session.isLoggedOut)
+        }
+        return news?.head != seen.withLock(\.self) || news?.isLoggedOut == true
     }
 
     /// The interval at which the wall clock is read again during a long wait, because the clock may
@@ -187,37 +189,5 @@ package final class RemoteEngine: Sendable {
             task.cancel()
         }
         state.withLock { $0.task = nil }
-    }
-}
-
-/// The lock held by the process that syncs a store with a remote; the operating system releases it
-/// when the process ends.
-private final class RemoteLock: Sendable {
-    private let file: Int32
-
-    init(store: String, _ remote: String) throws(SyncError) {
-        // The directory does not exist before the first login.
-        try LoginFiles.makeDirectory(in: store)
-        let path = "\(store)/\(LoginFiles.directoryName)/\(remote).lock"
-        let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard opened >= 0 else {
-            throw SyncError(
-                .accessDenied, "\(path) cannot be opened: \(String(cString: strerror(errno)))",
-                hint: SystemReason.accessHint)
-        }
-        guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
-            _ = close(opened)
-            throw SyncError(
-                .busy, "another process is syncing with \(remote)",
-                hint: "wait until it has finished, or stop it")
-        }
-        file = opened
-    }
-
-    // Closing the file does not release the lock immediately, because a child process has a copy of
-    // the descriptor for a short time while it is being spawned.
-    deinit {
-        _ = flock(file, LOCK_UN)
-        _ = close(file)
     }
 }

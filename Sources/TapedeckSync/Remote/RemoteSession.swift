@@ -347,15 +347,17 @@ package struct RemoteSession {
                 hint: "storectl remote list shows the current remotes")
         }
         if login.account?.isAnonymous == true { return nil }
-        // An unreadable login file does not mean that the user has logged out.
-        do {
-            guard try logins.read(remote) == nil else { return nil }
-        } catch is SyncError {
-            return nil
-        }
+        guard try logins.isGone(remote) else { return nil }
         return SyncFailure(
             .unauthorized, "this device is logged out of \(remote.name)",
             hint: "run storectl login \(remote.name)")
+    }
+
+    /// Whether the user has deleted the login of this device; the next step then ends the session.
+    ///
+    /// A plain logout records no event, so the driver checks this during its waits.
+    var isLoggedOut: Bool {
+        login.account?.isAnonymous != true && !logins.exists(remote.name)
     }
 
     /// Applies a change to the remote's parts: new parts are read next, and removed parts are no
@@ -377,6 +379,13 @@ package struct RemoteSession {
     private mutating func logIn() throws -> Step {
         // The login may have been ended while the last request was in progress.
         if let ended = try endIfGone() { return ended }
+        // A new token would outlive a logout everywhere that is in progress or was interrupted.
+        if try RemoteRow.hasBegunLogout(remote.name, in: log) {
+            let failure = SyncFailure(
+                .unauthorized, "a logout from all sessions of \(remote.name) is in progress",
+                hint: "if it fails, run storectl sync \(remote.name) again")
+            return try end(failure, isGone: true)
+        }
         hasRenewed = true
         let step: LoginStep
         do throws(SyncFailure) {

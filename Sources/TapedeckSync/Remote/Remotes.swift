@@ -12,8 +12,8 @@ public struct Remotes: Projection {
 
     /// `remotes`.
     public var name: String { "remotes" }
-    /// 5.
-    public var version: Int { 5 }
+    /// 6.
+    public var version: Int { 6 }
     /// `remote`.
     public var tagKind: String { Remotes.kind }
     /// The events that add, change and remove remotes or end their logins.
@@ -30,7 +30,8 @@ public struct Remotes: Projection {
         event removed the remote. An event that adds the remote again at the same address, but \
         without parts, keeps the earlier parts. If the user then chooses or deselects a list, the \
         list is added to the parts or removed from them. A removal, a new address or a logout \
-        everywhere ends the logins of all devices; the last of these events applies.
+        everywhere ends the login of each device that did not know the event when the user logged \
+        in.
         """
     }
     /// One table: the current remotes, by name.
@@ -41,8 +42,8 @@ public struct Remotes: Projection {
         var system: String?
         var url = ""
         var parts: [String] = []
-        /// The last event that ended the logins of all devices; kept if the remote is removed.
-        var loginsEnd: LoginsEnd?
+        /// The events that ended the logins of all devices; kept if the remote is removed.
+        var loginEnds = LoginEnds()
 
         /// Creates the state of a remote that does not exist.
         public init() {}
@@ -52,10 +53,8 @@ public struct Remotes: Projection {
             system = try bytes.optionalString()
             url = try bytes.string()
             parts = try bytes.array { (reader) throws(ModelError) in try reader.string() }
-            loginsEnd = try bytes.optional { (reader) throws(ModelError) in
-                LoginsEnd(
-                    event: try reader.eventID(), stamp: Stamp(rawValue: try reader.uint64()))
-            }
+            loginEnds = LoginEnds(
+                try bytes.array { (reader) throws(ModelError) in try reader.eventID() })
         }
 
         /// Writes the bytes of the state.
@@ -64,17 +63,13 @@ public struct Remotes: Projection {
             bytes.add(url)
             bytes.add(UInt64(parts.count))
             for part in parts { bytes.add(part) }
-            bytes.add(loginsEnd) {
-                $0.add($1.event)
-                $0.add($1.stamp.rawValue)
-            }
+            bytes.add(loginEnds.last) { $0.add($1) }
         }
     }
 
     /// Folds an event that adds or removes a remote, that chooses or deselects a list, or that ends
     /// all logins.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
-        let end = LoginsEnd(event: event.id, stamp: event.stamp)
         switch event.typeIndex {
         case 0:
             let added = try event.decode(RemoteAdded.self)
@@ -82,18 +77,20 @@ public struct Remotes: Projection {
             // adds it may not know the parts yet.
             let isKnown = (key.state.system, key.state.url) == (added.system, added.url)
             if !isKnown || !added.parts.isEmpty { key.state.parts = added.parts }
-            if !isKnown, key.state.system != nil { key.state.loginsEnd = end }
+            if !isKnown, key.state.system != nil { key.state.loginEnds.insert(event.id) }
             key.state.system = added.system
             key.state.url = added.url
         case 1:
-            key.state = State()
-            key.state.loginsEnd = end
+            var removed = State()
+            removed.loginEnds = key.state.loginEnds
+            removed.loginEnds.insert(event.id)
+            key.state = removed
         case 2:
             guard key.state.system != nil else { return }
             let choice = try event.decode(RemoteListToggled.self)
             key.state.parts.removeAll { $0 == choice.list }
             if choice.isOn { key.state.parts.append(choice.list) }
-        default: key.state.loginsEnd = end
+        default: key.state.loginEnds.insert(event.id)
         }
     }
 
@@ -106,10 +103,10 @@ public struct Remotes: Projection {
         rows.add(table: 0, key: RowKey().text(key.name), value: value.bytes)
     }
 
-    /// Returns the last event that ended the logins of all devices to a remote, even if the remote
-    /// was removed; nil if there is none.
-    static func loginsEnd(of name: String, _ views: some ViewReader) throws -> LoginsEnd? {
-        try views.state(of: Remotes(), key: Tag(kind, name))?.loginsEnd
+    /// Returns the events that ended the logins of all devices to a remote, even if the remote was
+    /// removed.
+    static func loginEnds(of name: String, _ views: some ViewReader) throws -> LoginEnds {
+        try views.state(of: Remotes(), key: Tag(kind, name))?.loginEnds ?? LoginEnds()
     }
 
     /// The maximum number of remotes per store.

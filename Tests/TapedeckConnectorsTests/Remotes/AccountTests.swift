@@ -148,8 +148,8 @@ import Testing
         let device = try rig.device()
         var session = try idle(device)
         let sent = device.world.requests.count
-        try await remotes(device).logOut("home")
         try like(device, rig)
+        try await remotes(device).logOut("home")
         #expect(try ends(&session) == .unauthorized)
         #expect(device.world.requests.count == sent)
     }

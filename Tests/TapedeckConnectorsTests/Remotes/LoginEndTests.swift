@@ -27,10 +27,11 @@ import Testing
     }
 
     /// Ends the sessions at the remote, and records what `logOut` with `everywhere` records.
-    private func logOutEverywhere() throws {
+    private func logOutEverywhere(on device: RemoteDevice? = nil) throws {
+        let device = device ?? first
         try expireTokens()
-        try first.append(RemoteLoginsEnded.with { $0.name = "home" })
-        first.logins.remove("home")
+        try device.append(RemoteLoginsEnded.with { $0.name = "home" })
+        device.logins.remove("home")
     }
 
     private func expireTokens() throws {
@@ -122,8 +123,14 @@ import Testing
 
     @Test func logoutOfOneDeviceKeepsTheOtherLogins() async throws {
         for device in [first, second] { try checkSyncs(device) }
+        let user = try #require(try first.login()?.account?.user)
+        try first.append(SignedIn.with { ($0.account, $0.system) = (user, "shelby") })
+        let end = try first.store.log.currentHead()
         try await remotes(first).logOut("home")
+        #expect(try first.store.log.currentHead() == end, "a logout of one device is not recorded")
+        #expect(first.loginFiles.isEmpty)
         try exchange(first, second)
+        #expect(try second.query { try $0.signedInAccounts(at: "shelby") }.count == 1)
         try checkSyncs(second)
     }
 
@@ -156,14 +163,68 @@ import Testing
         try checkSyncs(second)
     }
 
-    @Test(arguments: [true, false])
-    func concurrentLoginStaysIfItIsLater(isLater: Bool) throws {
-        clock.advance(by: .seconds(1))
-        if isLater { try logOutEverywhere() } else { try second.logIn(Self.secrets) }
-        clock.advance(by: .seconds(1))
-        if isLater { try second.logIn(Self.secrets) } else { try logOutEverywhere() }
+    /// The clock of the second device is an hour ahead when the user logs in, and then right; the
+    /// user ends the logins after that or, unknown to the second device, before.
+    @Test(arguments: [true, false], [true, false])
+    func fastClockDoesNotProtectALogin(isRemoval: Bool, isEndedBefore: Bool) throws {
+        func end() throws {
+            if isRemoval { try remotes(first).remove("home") } else { try logOutEverywhere() }
+        }
+        if isEndedBefore { try end() }
+        let now = clock.milliseconds
+        clock.set(milliseconds: now + Self.hour)
+        try second.logIn(Self.secrets)
+        try checkSyncs(second)
+        clock.set(milliseconds: now)
+        if !isEndedBefore { try end() }
         try exchange(first, second)
-        if isLater { try checkSyncs(second) } else { try checkEnded() }
+        try checkEnded()
+    }
+
+    @Test func knownEndFromTheFutureDoesNotHideALaterEnd() throws {
+        let third = try rig.device(seed: 3)
+        let now = clock.milliseconds
+        clock.set(milliseconds: now + 48 * Self.hour)
+        try logOutEverywhere()
+        clock.set(milliseconds: now)
+        try exchange(first, second)
+        try second.logIn(Self.secrets)
+        try checkSyncs(second)
+        try logOutEverywhere(on: third)
+        try exchange(third, second)
+        try checkEnded()
+    }
+
+    // MARK: - Concurrent logins
+
+    @Test(arguments: [true, false])
+    func concurrentEndEndsALoginOnce(isLoginLater: Bool) throws {
+        if isLoginLater { try logOutEverywhere() } else { try second.logIn(Self.secrets) }
+        clock.advance(by: .seconds(1))
+        if isLoginLater { try second.logIn(Self.secrets) } else { try logOutEverywhere() }
+        try exchange(first, second)
+        try checkEnded()
+        try second.logIn(Self.secrets)
+        try checkSyncs(second)
+    }
+
+    @Test func endThatArrivesDuringALoginEndsIt() throws {
+        // The login's first request is sent before the event arrives, and the last one after it.
+        let known = try second.logins.knownEnds(of: "home")
+        try logOutEverywhere()
+        try exchange(first, second)
+        try second.logins.write(
+            RemoteLogin(secrets: Self.secrets, knownEnds: known), for: second.remote)
+        try checkEnded()
+    }
+
+    @Test func renewedTokenKeepsALoginThatKnewTheEnd() throws {
+        try logOutEverywhere()
+        try exchange(first, second)
+        try second.logIn(Self.secrets)
+        try checkSyncs(second)
+        try expireTokens()
+        for _ in 0..<2 { try checkSyncs(second) }
     }
 
     @Test func renewedTokenDoesNotOutliveAnEarlierEnd() throws {
@@ -177,6 +238,57 @@ import Testing
         #expect(rig.world.requests.count { $0.path == "/token" } == logins + 1)
         try exchange(first, second)
         try checkEnded()
+    }
+
+    // MARK: - Interrupted logouts
+
+    /// Leaves the mark that a process leaves if it is killed during a logout everywhere.
+    private func beginLogout() throws {
+        try first.store.log.setSyncRows([RemoteRow.logout("home", isBegun: true)])
+    }
+
+    @Test func killedLogoutIsFinishedByTheNextCommand() throws {
+        for device in [first, second] { try checkSyncs(device) }
+        try beginLogout()
+        try expireTokens()
+        let sent = rig.world.requests.count
+        _ = try remotes(first).all()
+        #expect(first.loginFiles.isEmpty)
+        #expect(rig.world.requests.count == sent)
+        try exchange(first, second)
+        try checkEnded()
+        // The logout is finished only once.
+        try first.logIn(Self.secrets)
+        try checkSyncs(first)
+    }
+
+    @Test func logoutInProgressIsNotFinishedByOtherProcesses() throws {
+        try checkSyncs(first)
+        let lock = try RemoteLock(store: first.place.directory, "home", .logout)
+        defer { withExtendedLifetime(lock) {} }
+        try beginLogout()
+        _ = try remotes(first).all()
+        #expect(first.loginFiles == ["home.json"])
+    }
+
+    @Test func loginThatWasEndedMeanwhileEndsNoOtherLogins() throws {
+        try beginLogout()
+        try logOutEverywhere(on: second)
+        try exchange(second, first)
+        let end = try first.store.log.currentHead()
+        _ = try remotes(first).all()
+        #expect(try first.store.log.currentHead() == end)
+        try first.logIn(Self.secrets)
+        try checkSyncs(first)
+    }
+
+    @Test func syncDoesNotRenewATokenDuringALogout() throws {
+        try checkSyncs(first)
+        try expireTokens()
+        try beginLogout()
+        let sent = rig.world.requests.count
+        #expect(try first.sync(refreshesAll: true)?.failure?.code == .unauthorized)
+        #expect(!rig.world.requests[sent...].contains { $0.path == "/token" })
     }
 
     // MARK: - Sessions

@@ -261,7 +261,8 @@ final class RemoteDevice {
     /// Writes another login, as `storectl login` does in another process.
     func logIn(_ secrets: RemoteSecrets) throws {
         try logins.write(
-            RemoteLogin(secrets: secrets, moment: try logins.moment(of: remote.name)), for: remote)
+            RemoteLogin(secrets: secrets, knownEnds: try logins.knownEnds(of: remote.name)),
+            for: remote)
     }
 
     /// Returns the status of the remote, as `storectl status` shows it.

@@ -85,18 +85,20 @@ struct ShelbyV1DocumentTests {
     }
 
     /// A response from another server or from a captive portal does not prove that a session has
-    /// ended.
-    @Test func onlyResponsesFromShelbyEndSessions() {
-        let unknown = #"{"status":404,"message":"invalid token"}"#
-        for (json, status, ends) in [
-            (#"{"status":200,"result":{}}"#, 200, true), (unknown, 404, true), (unknown, 200, true),
-            (#"{"status":401,"message":"no"}"#, 401, true), (#"{"status":500}"#, 500, false),
-            ("<html>", 200, false), ("<html>", 404, false), ("", 401, false), ("{}", 404, false),
-            ("", 503, false),
-        ] {
+    /// ended, and neither does a response about an unknown token.
+    @Test func onlyConfirmedDeletionsEndSessions() {
+        let unknown = #"{"status":404,"message":"Invalid token."}"#
+        let cases: [(String, Int, ErrorCode?)] = [
+            (#"{"status":200,"result":{}}"#, 200, nil), (unknown, 404, .unauthorized),
+            (unknown, 200, .unauthorized), (#"{"status":401,"message":"no"}"#, 401, .unauthorized),
+            (#"{"status":500}"#, 500, .unavailable), ("<html>", 200, .unavailable),
+            ("<html>", 404, .notFound), ("", 401, .unauthorized), ("{}", 404, .notFound),
+            ("", 503, .unavailable),
+        ]
+        for (json, status, code) in cases {
             let failure = ShelbyV1Connector().logOutFailure(
                 RemoteResponse(status: status, body: Array(json.utf8)))
-            #expect((failure == nil) == ends, "\(status) \(json)")
+            #expect(failure?.code == code, "\(status) \(json)")
         }
     }
 

@@ -94,7 +94,9 @@ extension ShelbyV1Simulator {
 
     /// Removes a token, which ends all sessions of its user.
     mutating func logOut(_ call: Call) throws(OutsideTables) -> SimulatedResponse {
-        guard let user = world.tokens.removeValue(forKey: call.id) else { return Self.notFound }
+        guard let user = world.tokens.removeValue(forKey: call.id) else {
+            return Self.failure(404, "Invalid token.")
+        }
         return Self.result(world.user(user))
     }
 
