@@ -98,18 +98,14 @@ public enum Connectors {
     ) -> RemoteConnection {
         RemoteConnection(
             account: {
-                let (own, signedIn) = try runner.read([projections.accounts.name]) {
-                    let queries = VideoQueries($0, projections: projections)
-                    return (
-                        try queries.ownAccount(at: remote.system),
-                        try queries.signedInAccounts(at: remote.system, limit: 2)
-                    )
+                let owners = try runner.read([projections.accounts.name]) {
+                    try VideoQueries($0, projections: projections).owners(at: remote.system)
                 }
-                guard let own, signedIn.count > 1 else { return own?.account }
+                guard let own = owners.first, owners.count > 1 else { return owners.first?.account }
                 throw SyncFailure(
                     .conditionFailed,
                     "devices with different logins on \(remote.name) have synced with each other: "
-                        + signedIn.map(named).joined(separator: " and "),
+                        + owners.map(named).joined(separator: " and "),
                     hint: "drop the changes that \(own.nickname) must not send (storectl outbox "
                         + "lists them, storectl outbox drop EVENT drops one), then run storectl "
                         + "login \(remote.name) as \(own.nickname) on each device")

@@ -24,14 +24,18 @@ public struct SignIn: Sendable {
         signedIn = try SignedIn.with { ($0.account, $0.system) = (account, system) }.normalized()
     }
 
-    /// Returns the events that sign in this account and sign out all other accounts of the system.
+    /// Returns the events that sign in this account and let it replace all other accounts with which
+    /// the user has signed in to the system.
     ///
-    /// Returns no events if this account is already the only signed-in account of the system. The
-    /// cost is one lookup per signed-in account.
+    /// Returns no events if the user is signed in with this account and there is no other. The cost
+    /// is one lookup per account of the system.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
-        let held = try queries.signedInAccounts(at: signedIn.system)
-        var events: [any Event] = held.filter { $0.account != signedIn.account }.map(\.signedOut)
-        if events.count == held.count { events.append(signedIn) }
+        let owners = try queries.owners(at: signedIn.system)
+        var events: [any Event] = owners.filter { $0.account != signedIn.account }.map {
+            $0.signedOut(replacedBy: signedIn.account)
+        }
+        let isSignedIn = owners.contains { $0.account == signedIn.account && $0.isSignedIn }
+        if !isSignedIn { events.append(signedIn) }
         return events
     }
 }
@@ -53,12 +57,15 @@ public struct SignOut: Sendable {
     ///
     /// The cost is one lookup per signed-in account.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
-        try queries.signedInAccounts(at: system).map(\.signedOut)
+        try queries.signedInAccounts(at: system).map { $0.signedOut() }
     }
 }
 
 extension AccountEntry {
-    fileprivate var signedOut: any Event {
-        SignedOut.with { ($0.account, $0.system) = (account, system) }
+    fileprivate func signedOut(replacedBy other: String? = nil) -> any Event {
+        SignedOut.with {
+            ($0.account, $0.system) = (account, system)
+            if let other { $0.replacedBy = other }
+        }
     }
 }

@@ -71,6 +71,7 @@ extension SignedOut: VideoEvent {
         var copy = self
         copy.unknownFields = SwiftProtobuf.UnknownStorage()
         copy.system = try AccountNames.check(account, system)
+        if hasReplacedBy { _ = try AccountNames.check(replacedBy, system) }
         return copy
     }
 }

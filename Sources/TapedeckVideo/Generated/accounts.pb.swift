@@ -114,9 +114,21 @@ public nonisolated struct SignedOut: Sendable {
   /// The system.
   public var system: String = String()
 
+  /// The account that the store now belongs to instead; missing if the user only signed out.
+  public var replacedBy: String {
+    get {_replacedBy ?? String()}
+    set {_replacedBy = newValue}
+  }
+  /// Returns true if `replacedBy` has been explicitly set.
+  public var hasReplacedBy: Bool {self._replacedBy != nil}
+  /// Clears the value of `replacedBy`. Subsequent reads from it will return its default value.
+  public mutating func clearReplacedBy() {self._replacedBy = nil}
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
+
+  fileprivate var _replacedBy: String? = nil
 }
 
 /// The user started to use the app. The system of the account counts this as a visit.
@@ -246,7 +258,7 @@ nonisolated extension SignedIn: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
 
 nonisolated extension SignedOut: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".SignedOut"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}account\0\u{1}system\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}account\0\u{1}system\0\u{3}replaced_by\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -256,24 +268,33 @@ nonisolated extension SignedOut: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
       switch fieldNumber {
       case 1: try { try decoder.decodeSingularStringField(value: &self.account) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.system) }()
+      case 3: try { try decoder.decodeSingularStringField(value: &self._replacedBy) }()
       default: break
       }
     }
   }
 
   public func traverse<V: SwiftProtobuf.Visitor>(visitor: inout V) throws {
+    // The use of inline closures is to circumvent an issue where the compiler
+    // allocates stack space for every if/case branch local when no optimizations
+    // are enabled. https://github.com/apple/swift-protobuf/issues/1034 and
+    // https://github.com/apple/swift-protobuf/issues/1182
     if !self.account.isEmpty {
       try visitor.visitSingularStringField(value: self.account, fieldNumber: 1)
     }
     if !self.system.isEmpty {
       try visitor.visitSingularStringField(value: self.system, fieldNumber: 2)
     }
+    try { if let v = self._replacedBy {
+      try visitor.visitSingularStringField(value: v, fieldNumber: 3)
+    } }()
     try unknownFields.traverse(visitor: &visitor)
   }
 
   public static func ==(lhs: SignedOut, rhs: SignedOut) -> Bool {
     if lhs.account != rhs.account {return false}
     if lhs.system != rhs.system {return false}
+    if lhs._replacedBy != rhs._replacedBy {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

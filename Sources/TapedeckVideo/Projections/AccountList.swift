@@ -12,8 +12,8 @@ public struct AccountList: Projection {
 
     /// `accounts`.
     public var name: String { "accounts" }
-    /// 1.
-    public var version: Int { 1 }
+    /// 2.
+    public var version: Int { 2 }
     /// `account`.
     public var tagKind: String { "account" }
     /// Observations of accounts, sign-ins and sign-outs.
@@ -41,6 +41,9 @@ public struct AccountList: Projection {
         private(set) var change: FoldOrder?
         /// Whether the user is signed in.
         public private(set) var isSignedIn = false
+        /// Whether the store belongs to another account instead, according to the last sign-in or
+        /// sign-out.
+        private(set) var isReplaced = false
 
         /// Creates the initial state.
         public init() {}
@@ -48,9 +51,9 @@ public struct AccountList: Projection {
         /// The time of the last sign-in or sign-out, in Unix milliseconds.
         var changedAt: Int64? { change.map { Int64(clamping: $0.activityMilliseconds) } }
 
-        fileprivate mutating func take(isIn: Bool, _ order: FoldOrder) {
+        fileprivate mutating func take(isIn: Bool, isReplaced: Bool, _ order: FoldOrder) {
             guard change.map({ $0 < order }) ?? true else { return }
-            (change, isSignedIn) = (order, isIn)
+            (change, isSignedIn, self.isReplaced) = (order, isIn, isReplaced)
         }
 
         /// Decodes a state.
@@ -60,6 +63,7 @@ public struct AccountList: Projection {
             observations = try ObservationStack(decoding: &bytes)
             change = try bytes.optional { (reader) throws(ModelError) in try reader.foldOrder() }
             isSignedIn = try bytes.bool()
+            isReplaced = try bytes.bool()
         }
 
         /// Encodes the state.
@@ -67,17 +71,21 @@ public struct AccountList: Projection {
             observations.encode(into: &bytes)
             bytes.add(change) { $0.add($1) }
             bytes.add(isSignedIn)
+            bytes.add(isReplaced)
         }
     }
 
     /// Folds an observation, a sign-in or a sign-out.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
-        guard event.typeIndex == 0 else {
-            key.state.take(isIn: event.typeIndex == 1, event.order)
-            return
+        switch event.typeIndex {
+        case 0:
+            let observation = try event.decode(AccountObserved.self).normalized()
+            key.state.observations.add(observation, payload: event.payload, order: event.order)
+        case 1: key.state.take(isIn: true, isReplaced: false, event.order)
+        default:
+            let signedOut = try event.decode(SignedOut.self)
+            key.state.take(isIn: false, isReplaced: signedOut.hasReplacedBy, event.order)
         }
-        let observation = try event.decode(AccountObserved.self).normalized()
-        key.state.observations.add(observation, payload: event.payload, order: event.order)
     }
 
     /// Adds a row for the account, and another row if the user is signed in.

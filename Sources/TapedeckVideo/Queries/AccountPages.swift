@@ -77,22 +77,30 @@ extension VideoQueries {
         ).map { try accountEntry($0) }
     }
 
-    /// Returns the owner of this store among a system's accounts, or nil if the user has never
-    /// signed in to the system.
+    /// Returns the accounts that may be the owner of this store at a system.
     ///
-    /// The owner is the account with which the user is signed in. If the user is signed out, the
-    /// owner is the account that was signed out most recently. The cost is one lookup per account
-    /// of the system.
-    package func ownAccount(at system: String) throws -> AccountEntry? {
+    /// These are the accounts with which the user has signed in, except accounts that a later login
+    /// has replaced. There are several only if stores with different logins have synced with each
+    /// other. Signed-in accounts come first, then the accounts whose last sign-in or sign-out was
+    /// the earliest. The cost is one lookup per account of the system.
+    package func owners(at system: String) throws -> [AccountEntry] {
         let lower = RowKey().text(system.lowercased())
-        let known = try reader.rows(
+        return try reader.rows(
             of: projections.accounts, table: AccountList.Table.byName, lower: lower,
             upper: lower.end, after: nil, limit: QueryLimits.pageCountMax
-        ).map { try accountEntry($0) }.filter { $0.changedAt != nil }
-        let former = known.max {
-            ($0.changedAt?.milliseconds ?? 0) < ($1.changedAt?.milliseconds ?? 0)
+        ).compactMap { row in
+            let (entry, isReplaced) = try account(row)
+            return entry.changedAt == nil || isReplaced ? nil : entry
+        }.sorted { left, right in
+            if left.isSignedIn != right.isSignedIn { return left.isSignedIn }
+            return (left.changedAt?.milliseconds ?? 0) < (right.changedAt?.milliseconds ?? 0)
         }
-        return known.first(where: \.isSignedIn) ?? former
+    }
+
+    /// Returns the owner of this store among a system's accounts, or nil if the user has never
+    /// signed in to the system; see `owners`.
+    package func ownAccount(at system: String) throws -> AccountEntry? {
+        try owners(at: system).first
     }
 
     /// Returns the account with which the user is signed in to a system.
@@ -117,10 +125,13 @@ extension VideoQueries {
     }
 
     /// Returns the entry for a row.
-    func accountEntry(_ row: Row) throws -> AccountEntry {
+    func accountEntry(_ row: Row) throws -> AccountEntry { try account(row).entry }
+
+    private func account(_ row: Row) throws -> (entry: AccountEntry, isReplaced: Bool) {
         try StateReader.read(row.value) { (reader) throws(ModelError) in
             let (system, account) = (try reader.string(), try reader.string())
-            return AccountEntry(try AccountList.State(reading: &reader), system, account)
+            let state = try AccountList.State(reading: &reader)
+            return (AccountEntry(state, system, account), state.isReplaced)
         }
     }
 }

@@ -91,45 +91,79 @@ import Testing
         try #require(try device.login()?.account?.user)
     }
 
+    private static let adasLogin = RemoteSecrets(
+        user: SimulatorAccount.user, password: SimulatorAccount.password)
+    private static let bensLogin = RemoteSecrets(
+        user: "user1@example.org", password: "password 1")
+
+    private func bensDevice(_ rig: ShelbyV1Rig) throws -> RemoteDevice {
+        try RemoteDevice(rig.world, "shelby", AccountTests.bensLogin, seed: 2, root: "/v1")
+    }
+
+    /// Records a sign-out, as `storectl logout --everywhere` does.
+    private func signOut(_ device: RemoteDevice) throws {
+        let events = try device.query { try SignOut(at: "shelby").decide($0) }
+        try device.store.log.appendBlocking(events.map { try ProposedEvent($0) })
+    }
+
+    @Test(arguments: [true, false])
+    func changesOfALoggedOutAccountAreNotSentFromAnother(hasSyncedBefore: Bool) throws {
+        let rig = ShelbyV1Rig()
+        let (ada, ben) = (try rig.device(), try bensDevice(rig))
+        for device in [ada, ben] {
+            try device.sync()
+            try signIn(account(of: device), on: device)
+        }
+        let server = SequencingServer()
+        if hasSyncedBefore { try server.sync(ada, ben) }
+        try ben.append(ShelbyV1Rig.comment(try rig.untouched()[0], "from ben"))
+        try signOut(ben)
+        try server.sync(ada, ben)
+        // Wait until the lease of the device that recorded the comment has ended.
+        rig.world.clock.advance(by: .seconds(1_000))
+        #expect(try ada.sync()?.failure?.code == .conditionFailed)
+        #expect(!rig.world.simulator.effects.contains { $0.kind == .comment })
+
+        // A new login shows that the user wants the store to belong to this account.
+        try signIn(account(of: ada), on: ada)
+        #expect(try ada.sync()?.failure == nil)
+    }
+
     /// The user follows the hint: drops a change or keeps it, and logs in again as one account.
     @Test(arguments: [true, false], [true, false])
     func storesOfDifferentAccountsFindTheWayOut(dropsOther: Bool, isAdaFirst: Bool) throws {
         let rig = ShelbyV1Rig()
-        let secrets = RemoteSecrets(
-            user: SimulatorAccount.user, password: SimulatorAccount.password)
-        let ada = try rig.device()
-        let ben = try RemoteDevice(
-            rig.world, "shelby",
-            RemoteSecrets(user: "user1@example.org", password: "password 1"), seed: 2,
-            root: "/v1")
+        let (ada, ben) = (try rig.device(), try bensDevice(rig))
         let devices = isAdaFirst ? [ada, ben] : [ben, ada]
         for device in devices {
             try device.sync()
             try signIn(account(of: device), on: device)
             rig.world.clock.advance(by: .seconds(1))
         }
-        let (own, other) = (try account(of: ada), try account(of: ben))
+        let (own, other) = (try account(of: devices[0]), try account(of: devices[1]))
         try #require(own != other)
         let videos = try rig.untouched()
-        try ada.append(ShelbyV1Rig.comment(videos[0], "from ada"))
-        let change = try ben.append(ShelbyV1Rig.comment(videos[1], "from ben"))
+        try devices[0].append(ShelbyV1Rig.comment(videos[0], "from the owner"))
+        let change = try devices[1].append(ShelbyV1Rig.comment(videos[1], "from the other"))
         let server = SequencingServer()
         try server.sync(ada, ben)
         for device in devices {
             let failure = try #require(try device.sync()?.failure)
             #expect(failure.code == .conditionFailed)
             #expect(failure.message.contains(own) && failure.message.contains(other))
-            #expect(failure.hint?.contains("storectl login home as ada") == true)
+            let owner = try #require(try device.query { try $0.ownAccount(at: "shelby") })
+            #expect(owner.account == own)
+            #expect(failure.hint?.contains("storectl login home as \(owner.nickname)") == true)
         }
         func comments() -> [SimulatorEffect] {
             rig.world.simulator.effects.filter { $0.kind == .comment }
         }
         #expect(comments().isEmpty)
 
-        if dropsOther { _ = try remotes(ben).drop(change) }
+        if dropsOther { _ = try remotes(devices[1]).drop(change) }
         for device in devices {
             try signIn(own, on: device)
-            try device.logIn(secrets)
+            try device.logIn(isAdaFirst ? AccountTests.adasLogin : AccountTests.bensLogin)
         }
         // The devices share the delivery; each round lasts longer than a lease.
         for _ in 0..<3 {
@@ -138,7 +172,7 @@ import Testing
             rig.world.clock.advance(by: .seconds(500))
         }
         let texts = comments().map(\.text).sorted()
-        #expect(texts == (dropsOther ? ["from ada"] : ["from ada", "from ben"]))
+        #expect(texts == (dropsOther ? ["from the owner"] : ["from the other", "from the owner"]))
         #expect(comments().allSatisfy { $0.account == own })
         for device in devices { #expect(try device.outbox().isEmpty) }
     }
