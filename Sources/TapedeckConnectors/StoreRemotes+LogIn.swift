@@ -296,6 +296,8 @@ struct LoginSender {
     }
 
     /// Signs and sends a request; if the local clock is wrong, sends the request once more.
+    ///
+    /// Throws `.remoteError` if a header of the response, such as the token, is invalid.
     mutating func send(
         _ request: RemoteRequest, sign: (inout RemoteRequest, RequestMoment) -> Void
     ) async throws(SyncFailure) -> RemoteResponse {
@@ -306,7 +308,13 @@ struct LoginSender {
                 RequestMoment(
                     base: transport.base, now: clock.time(at: log.now()),
                     nonce: .random(in: 0...(.max))))
-            var response = try await transport.send(signed)
+            var response: RemoteResponse
+            do throws(SyncFailure) {
+                response = try await transport.send(signed)
+            } catch {
+                guard error.hasInvalidHeader else { throw error }
+                throw SyncFailure(.remoteError, error.message, hint: error.hint)
+            }
             let now = log.now()
             response.receivedAt = Int64(clamping: now)
             if !clock.correct(by: response, at: now) { return response }

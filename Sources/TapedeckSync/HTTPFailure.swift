@@ -14,6 +14,8 @@ struct HTTPFailure {
     let hint: String?
     /// Whether the request cannot have arrived, because no connection was made.
     var isUnsent = false
+    /// Whether a header of the response was invalid.
+    private var hasInvalidHeader = false
 
     private static let hintToLook =
         "check that the server is running and that the address is correct"
@@ -59,6 +61,11 @@ struct HTTPFailure {
                     hint: base.hasPrefix("https://127.0.0.1") || base.hasPrefix("https://localhost")
                         ? "use http:// for a server on this machine"
                         : "check that it serves https with a certificate that this machine trusts")
+            } else if type.contains("HTTPParserError"), text.contains("character in header") {
+                self = failure(
+                    "sent a response with an invalid character in a header",
+                    hint: "report this to the operator of the server")
+                hasInvalidHeader = true
             } else if type.contains("HTTPParserError") {
                 self = failure(
                     "does not respond with HTTP", hint: "check the address of the server")
@@ -87,6 +94,7 @@ struct HTTPFailure {
     var failure: SyncFailure {
         var failure = SyncFailure(code, message, hint: hint)
         failure.isUnsent = isUnsent
+        failure.hasInvalidHeader = hasInvalidHeader
         return failure
     }
 }

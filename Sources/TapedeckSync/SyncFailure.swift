@@ -13,6 +13,8 @@ package struct SyncFailure: Error, Hashable, Sendable {
     package var retryAfter: UInt64?
     /// Whether it is certain that the request never arrived.
     package var isUnsent = false
+    /// Whether the failure is a response with an invalid header.
+    package var hasInvalidHeader = false
 
     package init(
         _ code: ErrorCode, _ message: String, hint: String? = nil, retryAfter: UInt64? = nil

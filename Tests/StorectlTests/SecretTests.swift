@@ -68,6 +68,25 @@ import Testing
         try check(store, runs, secrets)
     }
 
+    @Test(arguments: [true, false]) func filesWithWindowsLineEndsAreAccepted(
+        isToken: Bool
+    ) throws {
+        let remote = try ShelbyProcess()
+        let store = try Storectl.empty()
+        try store.succeed("remote", "add", "home", "shelby", remote.url + (isToken ? "" : "/v1"))
+        let text =
+            isToken
+            ? try String(contentsOfFile: remote.tokenFile, encoding: .utf8)
+                .replacing("\n", with: "\r\n")
+            : try #require(remote.document["password"]?.text) + "\r\n"
+        let file = try store.file("secret", text.utf8)
+        chmod(file, 0o600)
+        let user = try #require(remote.document["user"]?.text)
+        let login =
+            isToken ? ["--token-file", file] : ["--user", user, "--password-file", file]
+        #expect(try store.run(["login", "home"] + login).exit == 0)
+    }
+
     /// A login that the user approves in a browser; with API v1, the service shows a PIN.
     @Test(arguments: ["", "/v1"]) func approvedLoginsStayInTheirFile(path: String) throws {
         let remote = try ShelbyProcess()

@@ -41,13 +41,14 @@ enum SecretInput {
             if count == 0 { break }
             bytes += chunk.prefix(count)
         }
-        guard bytes.count <= bytesMax, let text = String(validating: bytes, as: UTF8.self) else {
+        guard bytes.count <= bytesMax, String(validating: bytes, as: UTF8.self) != nil else {
             throw CommandError(
                 .usage, "\(what) \(path) is longer than \(bytesMax) bytes or is not text",
                 hint: "check that it is the right file")
         }
-        var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map {
-            String($0.hasSuffix("\r") ? $0.dropLast() : $0)
+        // Split the bytes, because Swift treats "\r\n" as one character.
+        var lines = bytes.split(separator: 0x0A, omittingEmptySubsequences: false).map {
+            String(decoding: $0.last == 0x0D ? $0.dropLast() : $0, as: UTF8.self)
         }
         while lines.last?.isEmpty == true { lines.removeLast() }
         return lines

@@ -85,6 +85,10 @@ package struct WhaleConnector: Connector {
             throw SyncFailure(.remoteError, "Whale accepted the login but sent no token")
         }
         let token = header.hasPrefix("Bearer ") ? String(header.dropFirst(7)) : header
+        guard !token.isEmpty, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
+            throw SyncFailure(
+                .remoteError, "Whale accepted the login but sent an invalid token")
+        }
         let seconds = answer.header("x-expires").flatMap { UInt64($0) }
         var shown = AccountObservation(String(id), at: Whale.system)
         shown.take(user, nickname: "username", email: "email", image: "image_url")
@@ -106,6 +110,7 @@ package struct WhaleConnector: Connector {
     /// The feed that contains only the account's own user.
     private static let session = "sessions"
     private static let answers = "answers"
+    private static let questions = "questions"
 
     static func comments(on answer: String) -> String {
         "answers/\(RemoteRequest.segment(answer))/comments"
@@ -116,7 +121,7 @@ package struct WhaleConnector: Connector {
     }
 
     package func feeds(_ account: RemoteAccount, now: UInt64) -> [RemotePage] {
-        [WhaleConnector.session, "users", "questions", WhaleConnector.answers].map {
+        [WhaleConnector.session, "users", WhaleConnector.questions, WhaleConnector.answers].map {
             RemotePage($0)
         }
     }
@@ -176,7 +181,7 @@ package struct WhaleConnector: Connector {
     ) throws(IngestRefusal) {
         switch feed {
         case "users": observations.add(try WhaleDocuments.user(row), at: row.path)
-        case "questions": try observations.addQuestion(row)
+        case WhaleConnector.questions: try observations.addQuestion(row)
         case WhaleConnector.answers:
             let answer = try WhaleDocuments.answer(row)
             let isRead = observations.add(answer, at: row.path) != nil
@@ -209,20 +214,22 @@ package struct WhaleConnector: Connector {
         let known = KnownEntries(views, projections)
         switch WhaleList(list.name) {
         case .answers:
-            return try removals(
-                from: list,
-                try known.answers().filter { isMissing($0, in: list) }.compactMap(known.removal))
+            let missing = try known.answers().filter { isMissing($0, in: list) }
+            var gone: [any Observation] = try missing.compactMap(known.removal)
+            // A question whose answer was removed is unanswered again, so it was removed too if the
+            // list of questions lacks it.
+            if let open = list.earlier[WhaleConnector.questions] {
+                gone += try missing.compactMap(known.question)
+                    .filter { !open.contains($0.question) }.map(removal)
+            }
+            return try removals(from: list, gone)
         case .questions:
             // An answered question moves to the list of answers, which is read next and lists the
             // question again.
             return try removals(
                 from: list,
-                try known.openQuestions().filter { isMissing($0.question, in: list) }.map {
-                    var removal = $0
-                    removal.clearPostedAs()
-                    removal.removed = true
-                    return removal
-                })
+                try known.openQuestions().filter { isMissing($0.question, in: list) }
+                    .map(removal))
         case .comments(let answer):
             guard isCounted(list) else { return ListFindings(isPartial: true) }
             let removals: [ProposedEvent] = try known.comments(on: Tag("answer", answer)).compactMap
@@ -251,6 +258,13 @@ package struct WhaleConnector: Connector {
         }
     }
 
+    private func removal(of question: QuestionObserved) -> QuestionObserved {
+        var removal = question
+        removal.clearPostedAs()
+        removal.removed = true
+        return removal
+    }
+
     /// Returns whether a list has as many entries as the answer's count; a page may omit rows.
     private func isCounted(_ list: WholeList) -> Bool {
         guard let count = list.version.flatMap({ Int($0) }) else { return false }
@@ -267,7 +281,7 @@ package struct WhaleConnector: Connector {
     /// entry must be missing twice. If rows are repeated because the order of the list is not
     /// unique, other rows may be missing each time.
     private func removals(
-        from list: WholeList, _ removals: [some Observation]
+        from list: WholeList, _ removals: [any Observation]
     ) throws -> ListFindings {
         guard !list.hasRepeats else { return ListFindings(isPartial: true) }
         return ListFindings(
@@ -345,8 +359,9 @@ package struct WhaleConnector: Connector {
             return .refused(.invalidPayload, "Whale accepts a picture only as an http or https URL")
         }
         let known = try KnownPicture(intent.key, views, projections)
-        // A picture that has since been replaced, here or on Whale, is no longer needed.
-        guard known.shown == edit.imageURL else { return .satisfied(.final) }
+        // Only a later edit replaces the picture. A different picture on Whale does not, because the
+        // time of its first reading is not the time at which it was set.
+        guard known.edited == edit.imageURL else { return .satisfied(.final) }
         let picture = WhaleDelivery.picture(edit)
         return known.remote == edit.imageURL
             ? .satisfied(.wholeFeed(WhaleConnector.session, otherwise: [picture]))

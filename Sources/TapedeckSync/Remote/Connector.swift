@@ -339,6 +339,8 @@ package struct WholeList: Sendable {
     package var total: Int?
     /// Whether several pages showed the same entry, so that another entry may have been on none.
     package var hasRepeats = false
+    /// The entries of the lists that were read completely earlier in the same pass, by name.
+    package var earlier: [String: Set<String>] = [:]
     /// Whether known entries that are older than all `entries` were also removed.
     ///
     /// False for a list that may show only its newest entries, unless the list became shorter.

@@ -109,6 +109,7 @@ extension RemoteSession {
                 let lacking = UInt64(max(0, (list.total ?? 0) - list.entries.count))
                 let isCut = lacking > 0 && lacking != memory.lacking
                 memory.lacking = lacking
+                list.earlier = reading.wholeLists
                 let findings = try connector.removals(from: list, views, account)
                 let isEmptied = list.entries.isEmpty && !findings.removals.isEmpty
                 let isConfirmed = memory.emptySince > 0 && memory.emptySince < readingBegan

@@ -199,6 +199,11 @@ extension RemoteSession {
         private let rules: ReadingRules
         private var walks: [Walk] = []
         private var seen: Set<RemotePage> = []
+        /// The feeds that the pages of this pass link to.
+        private var linked: Set<RemotePage> = []
+        /// The entries of the lists that were read completely in this pass, by name; linked lists
+        /// are left out.
+        private(set) var wholeLists: [String: Set<String>] = [:]
         private var leadCount = 0
         /// The number of pages that have been read.
         private(set) var readCount = 0
@@ -389,26 +394,39 @@ extension RemoteSession {
             return ended
         }
 
-        /// Skips an unreadable feed until the next sync.
-        ///
-        /// Returns the skipped feed, so that the caller can record its mark if the remote no longer
-        /// has the feed.
-        mutating func giveUp(
+        /// Skips the next page's feed.
+        mutating func skipUnreadable(
             _ page: RemotePage, _ failure: SyncFailure, _ report: inout RemoteReport
-        ) -> Ended? {
-            let walk = walks.popLast()
+        ) {
+            walks.removeLast()
             let name = page.place.isEmpty ? page.feed : "\(page.feed) \(page.place)"
             report.unreadable.append("\(name): \(failure.message)")
-            return walk.map {
-                Ended(feed: $0.feed, mark: $0.version, isResumed: $0.isResumed)
+        }
+
+        /// The feed that the next page belongs to, if an earlier sync found the link to the feed
+        /// and no page of this pass contains that link; otherwise nil.
+        var formerLead: RemotePage? {
+            walks.last.flatMap { walk in
+                walk.isLead && !walk.isResumed && !linked.contains(walk.feed) ? walk.feed : nil
             }
         }
+
+        /// Notes the lists that a feed contains.
+        mutating func note(_ ended: Ended) {
+            for list in ended.lists where list.version == nil && !list.hasRepeats {
+                wholeLists[list.name] = list.entries
+            }
+        }
+
+        /// Notes the feeds that a page links to, whether or not they will be read.
+        mutating func note(links: [FeedLead]) { linked.formUnion(links.map(\.page)) }
     }
 
     mutating func took(_ response: RemoteResponse, of page: RemotePage) throws {
         guard let account = login.account else { return }
         let content = try connector.read(response, of: page, account)
         report.unreadable += content.refused.map(login.redacting)
+        reading.note(links: content.leads)
         let own = reading.usesMark(for: content) ? [page.feed] : []
         let marks = try marks(of: own + content.leads.map(\.page.feed), account)
         let leads = content.leads.filter { lead in
@@ -450,6 +468,7 @@ extension RemoteSession {
         _ ended: Reading.Ended, _ account: RemoteAccount, _ freshRows: [SyncRow] = []
     ) throws {
         var removals = try removals(from: ended.lists, account)
+        reading.note(ended)
         if let part = ended.firstPart {
             try remember(part, isAtEnd: ended.hasReachedEnd, &removals.memories)
         }
@@ -583,18 +602,30 @@ extension RemoteSession {
         return end
     }
 
-    /// Skips an unreadable feed until the next sync, or permanently if the feed no longer exists.
+    /// Skips an unreadable feed until the next sync.
+    ///
+    /// A feed that the remote does not have is unreadable too, because the remote may fail to find
+    /// a feed to which it still links. The feed is dropped once the remote has removed the link.
     mutating func giveUp(_ page: RemotePage, _ failure: SyncFailure) throws {
-        if failure.code != .notFound {
+        // The links of earlier syncs are followed last, so all links of this pass are known unless
+        // other pages failed or were skipped.
+        if failure.code == .notFound, !hasGivenUp, report.fresh == 0,
+            let lead = reading.formerLead
+        {
+            reading.skip()
+            return try log.setSyncRows([
+                RemoteRow.endedLead(remote.name, lead), RemoteRow.endedWalk(remote.name, lead),
+            ])
+        }
+        // If a walk of an earlier sync cannot be continued, the feed is read from its beginning
+        // next.
+        if failure.code != .notFound || reading.resumedFeed == nil {
             hasGivenUp = true
             try log.setSyncRows([
                 RemoteRow.failedReading(
                     remote.name, page.feed, login.redacting(failure), at: now)
             ])
         }
-        guard let ended = reading.giveUp(page, failure, &report), failure.code == .notFound,
-            let account = login.account
-        else { return }
-        try record(ended, account)
+        reading.skipUnreadable(page, failure, &report)
     }
 }

@@ -154,8 +154,8 @@ package struct KnownQuestion: Sendable {
 package struct KnownPicture: Sendable {
     /// The URL of the picture on the remote.
     package var remote: String?
-    /// The URL of the picture shown here: the remote's picture, or a picture that replaced it.
-    package var shown: String?
+    /// The URL that the user's last edit of the picture set; nil if that edit removed the picture.
+    package var edited: String?
 
     /// Reads a user from the projections in `views`.
     package init(
@@ -163,7 +163,7 @@ package struct KnownPicture: Sendable {
     ) throws {
         guard let state = try views.state(of: projections.users, key: user) else { return }
         remote = ProfileField.imageUrl.shown(by: state.profile)
-        shown = state.shownProfile(user).flatMap(ProfileField.imageUrl.value)
+        edited = state.edit(of: .imageUrl)?.value
     }
 }
 
@@ -305,6 +305,18 @@ package struct KnownEntries<Reader: ViewReader> {
         (removal.answer, removal.question) = (answer, known.observation.question)
         removal.removed = true
         return removal
+    }
+
+    /// Returns the question of an answer; nil if no remote shows the question, or if the question
+    /// has another answer.
+    package func question(of answer: String) throws -> QuestionObserved? {
+        let key = try Tag("answer", answer)
+        guard let question = try views.state(of: projections.answers, key: key)?.question,
+            let state = try views.state(
+                of: projections.questions, key: Tag("question", question)),
+            state.isListed, state.answer == answer
+        else { return nil }
+        return state.question
     }
 
     /// Returns the unanswered questions that remotes show.

@@ -181,6 +181,51 @@ import Testing
         #expect(flags.last == false)
     }
 
+    /// Responds with 404 to requests for the comments on some answers.
+    private func hideComments(_ desk: WhaleDesk, on answers: String...) {
+        let paths = answers.map { "/api/v1/answers/\($0)/comments" }
+        desk.world.portal = { request in
+            request.method == "GET" && paths.contains(request.path)
+                ? RemoteResponse(status: 404, headers: [], body: []) : nil
+        }
+    }
+
+    @Test func listsThatAreNotFoundAreRequestedAgain() throws {
+        let desk = try WhaleDesk()
+        let tablet = try RemoteDevice(desk.world, "whale", WhaleDesk.secrets, seed: 2)
+        hideComments(desk, on: "1", "2", "3")
+        for _ in 1...2 {
+            #expect(try syncLater(desk)?.unreadable.count == 3)
+            #expect(try desk.device.status().reason == .notFound)
+        }
+        #expect(try desk.texts().isEmpty)
+        // The other device does not regard the lists as read either.
+        try exchange(desk.device, tablet)
+        desk.world.portal = nil
+        try tablet.sync()
+        let texts = try tablet.query {
+            try $0.comments(answer: "1").comments.compactMap(\.text)
+        }
+        #expect(texts == ["nice"])
+        #expect(try syncLater(desk)?.unreadable == [])
+        #expect(try desk.device.status().reason == nil)
+        #expect(try desk.texts() == ["nice"])
+    }
+
+    @Test func listsOfRemovedAnswersAreDropped() throws {
+        let desk = try WhaleDesk()
+        hideComments(desk, on: "3")
+        #expect(try syncLater(desk)?.unreadable.count == 1)
+        try desk.change { $0.world.answers.removeAll { $0.id == 3 } }
+        let first = desk.world.requests.count
+        for _ in 1...3 { #expect(try syncLater(desk)?.unreadable == []) }
+        let asked = desk.world.requests.dropFirst(first).filter {
+            $0.path == "/api/v1/answers/3/comments"
+        }
+        #expect(asked.count == 1)
+        #expect(try desk.device.status().reason == nil)
+    }
+
     @Test func failedPassIsShownUntilOneSucceeds() throws {
         let desk = try WhaleDesk()
         try desk.comment("more", on: "3")
@@ -269,9 +314,12 @@ import Testing
         #expect(try likers().isEmpty)
     }
 
-    private func syncLater(_ desk: WhaleDesk, crashing: CrashPoint? = nil) throws {
+    @discardableResult
+    private func syncLater(
+        _ desk: WhaleDesk, crashing: CrashPoint? = nil
+    ) throws -> RemoteReport? {
         desk.world.clock.advance(by: .seconds(60))
-        try desk.device.sync(crashing: crashing)
+        return try desk.device.sync(crashing: crashing)
     }
 
     private func answers(_ desk: WhaleDesk) throws -> [String] {
@@ -298,10 +346,6 @@ import Testing
         #expect(try answers(desk) == ["3", "2", "1"], "a single reading proves nothing")
         try syncLater(desk)
         #expect(try answers(desk) == ["3", "1"])
-        #expect(try questions(desk) == ["5", "3", "2", "1"])
-        // Without its answer, the question should be among the unanswered questions.
-        try syncLater(desk)
-        try syncLater(desk)
         #expect(try questions(desk) == ["5", "3", "1"])
         try desk.change { $0.world = before }
         try syncLater(desk)
@@ -337,6 +381,16 @@ import Testing
         for _ in 1...2 { try syncLater(desk) }
         let removed = try desk.device.recorded(AnswerObserved.self).filter(\.removed)
         #expect(removed.map(\.answer) == ["200"])
+    }
+
+    @Test func questionsOfRemovedAnswersAreOpenAgain() throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        try desk.change { $0.world.answers.removeAll { $0.id == 3 } }
+        for _ in 1...3 { try syncLater(desk) }
+        #expect(try answers(desk) == ["2", "1"])
+        let open = try desk.device.query { try $0.questions().questions.map(\.id) }
+        #expect(open == ["5", "4", "3"])
     }
 
     /// While a device reads the second page, an answer on the first page is removed, so an answer

@@ -66,9 +66,9 @@ struct WhaleDesk {
     }
 
     /// Changes the data on the remote.
-    func change(_ body: (inout WhaleSimulator) -> Void) throws {
+    func change(_ body: (inout WhaleSimulator) throws -> Void) throws {
         var whale = try whale
-        body(&whale)
+        try body(&whale)
         world.simulator = whale
     }
 

@@ -67,6 +67,18 @@ import Testing
         #expect(accounts.map(\.nickname) == own.compactMap(\.username))
     }
 
+    @Test(arguments: ["Bearer a\u{7F}b", "Bearer a b", "Bearer "])
+    func invalidTokensAreErrorsOfTheRemote(_ header: String) throws {
+        let response = RemoteResponse(
+            status: 201, headers: [.init("Authorization", header)],
+            body: Array(#"{"id":1,"email":"a@example.org","username":"a"}"#.utf8))
+        let error = #expect(throws: SyncFailure.self) {
+            try WhaleConnector().login(WhaleDesk.secrets, [response])
+        }
+        #expect(error?.code == .remoteError)
+        #expect(error?.message.contains("token") == true)
+    }
+
     @Test func changedCountsLeadToNewRows() throws {
         let desk = try WhaleDesk()
         try desk.device.sync()
@@ -249,6 +261,39 @@ import Testing
             #expect(found.edited == ["username", "about"])
         }
         #expect(desk.world.simulator.violations.isEmpty)
+    }
+
+    /// The sync reads the other picture after the edit, although it was set before the edit.
+    @Test func picturesSetElsewhereDoNotConfirmAnEdit() throws {
+        let desk = try WhaleDesk()
+        func show(_ picture: String) throws {
+            try desk.change { whale in
+                let index = try #require(whale.world.users.firstIndex { $0.id == 1 })
+                whale.world.users[index].imageURL = picture
+            }
+        }
+        try show("http://img.example.org/one.png")
+        try desk.device.sync()
+        try show("http://img.example.org/two.png")
+        desk.world.clock.advance(by: .seconds(60))
+        var event = ProfileEdited()
+        (event.user, event.imageURL) = ("1", "http://img.example.org/three.png")
+        _ = try desk.device.append(event)
+        desk.world.clock.advance(by: .seconds(60))
+        _ = try desk.device.sync()
+        #expect(desk.effects == ["userImage 1 http://img.example.org/three.png"])
+        #expect(try desk.device.outbox().isEmpty)
+        #expect(
+            try desk.device.query { try $0.user("1")?.imageUrl }
+                == "http://img.example.org/three.png")
+        // A picture set elsewhere after the delivery stays.
+        try show("http://img.example.org/four.png")
+        desk.world.clock.advance(by: .seconds(600))
+        _ = try desk.device.sync()
+        #expect(desk.effects.count == 1)
+        #expect(
+            try desk.device.query { try $0.user("1")?.imageUrl }
+                == "http://img.example.org/four.png")
     }
 
     /// The web page of a captive portal does not confirm a change.
