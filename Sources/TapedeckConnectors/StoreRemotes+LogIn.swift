@@ -313,7 +313,10 @@ struct LoginSender {
                 response = try await transport.send(signed)
             } catch {
                 guard error.hasInvalidHeader else { throw error }
-                throw SyncFailure(.remoteError, error.message, hint: error.hint)
+                throw SyncFailure(
+                    .remoteError,
+                    "\(transport.base) sent an invalid token or another invalid header",
+                    hint: error.hint)
             }
             let now = log.now()
             response.receivedAt = Int64(clamping: now)

@@ -398,7 +398,7 @@ extension RemoteSession {
         mutating func skipUnreadable(
             _ page: RemotePage, _ failure: SyncFailure, _ report: inout RemoteReport
         ) {
-            walks.removeLast()
+            _ = walks.popLast()
             let name = page.place.isEmpty ? page.feed : "\(page.feed) \(page.place)"
             report.unreadable.append("\(name): \(failure.message)")
         }

@@ -266,34 +266,31 @@ import Testing
     /// The sync reads the other picture after the edit, although it was set before the edit.
     @Test func picturesSetElsewhereDoNotConfirmAnEdit() throws {
         let desk = try WhaleDesk()
-        func show(_ picture: String) throws {
+        func show(_ name: String) throws {
             try desk.change { whale in
                 let index = try #require(whale.world.users.firstIndex { $0.id == 1 })
-                whale.world.users[index].imageURL = picture
+                whale.world.users[index].imageURL = "http://img.example.org/\(name).png"
             }
         }
-        try show("http://img.example.org/one.png")
-        try desk.device.sync()
-        try show("http://img.example.org/two.png")
-        desk.world.clock.advance(by: .seconds(60))
+        func sync() throws -> String? {
+            desk.world.clock.advance(by: .seconds(60))
+            try desk.device.sync()
+            return try desk.device.query { try $0.user("1")?.imageUrl }
+        }
+        try show("one")
+        #expect(try sync() == "http://img.example.org/one.png")
+        try show("two")
         var event = ProfileEdited()
         (event.user, event.imageURL) = ("1", "http://img.example.org/three.png")
         _ = try desk.device.append(event)
-        desk.world.clock.advance(by: .seconds(60))
-        _ = try desk.device.sync()
+        _ = try sync()
         #expect(desk.effects == ["userImage 1 http://img.example.org/three.png"])
         #expect(try desk.device.outbox().isEmpty)
-        #expect(
-            try desk.device.query { try $0.user("1")?.imageUrl }
-                == "http://img.example.org/three.png")
+        #expect(try sync() == "http://img.example.org/three.png")
         // A picture set elsewhere after the delivery stays.
-        try show("http://img.example.org/four.png")
-        desk.world.clock.advance(by: .seconds(600))
-        _ = try desk.device.sync()
+        try show("four")
+        #expect(try sync() == "http://img.example.org/four.png")
         #expect(desk.effects.count == 1)
-        #expect(
-            try desk.device.query { try $0.user("1")?.imageUrl }
-                == "http://img.example.org/four.png")
     }
 
     /// The web page of a captive portal does not confirm a change.
