@@ -22,6 +22,7 @@ let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
 let lifecycle = Target.Dependency.product(
     name: "ServiceLifecycle", package: "swift-service-lifecycle")
 let nio = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
+let nioHTTP = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio")
 
 let package = Package(
     name: "tapedeck",
@@ -81,7 +82,7 @@ let package = Package(
             name: "TapedeckSync",
             dependencies: [
                 "TapedeckModel", "TapedeckLog", "TapedeckProjections", "TapedeckSyncProtocol",
-                crypto, httpClient, nio, protobuf,
+                crypto, httpClient, nio, nioHTTP, protobuf,
             ],
             swiftSettings: settings),
         .target(

@@ -101,7 +101,8 @@ private struct ExportWriter: ~Copyable {
     private var blockCount: UInt64 = 0
     private var receiptCount: UInt64 = 0
     private var eventCount: UInt64 = 0
-    private var seenOrigins: Set<UInt32> = []
+    /// The sequence number of the last event of each origin.
+    private var lastSequences: [UInt32: UInt64] = [:]
 
     // The current block.
     /// The sequence numbers of each origin in the block, which are contiguous because the log keeps
@@ -134,6 +135,14 @@ private struct ExportWriter: ~Copyable {
             throw LogError.damagedRecord(record.position, "its origin or type is unknown")
         }
         let origin = origins[Int(record.origin)]
+        // An import refuses a file with a gap.
+        let last = lastSequences[record.origin] ?? 0
+        guard record.firstSequence == last + 1 else {
+            throw LogError.damagedRecord(
+                record.position,
+                "event \(record.firstSequence) of its origin follows event \(last)")
+        }
+        lastSequences[record.origin] = record.sequence
         let start = events.count
         events.appendLittleEndian(UInt32(0))
         guard events.appendCanonical(record, origin: origin, type: types[Int(record.type)]) else {
@@ -145,9 +154,6 @@ private struct ExportWriter: ~Copyable {
         }
         blockEvents += 1
         let first = stretches[record.origin]?.lowerBound ?? record.firstSequence
-        guard first <= record.sequence else {
-            throw LogError.damagedRecord(record.position, "its sequence number is not in order")
-        }
         stretches[record.origin] = first...record.sequence
         if record.flags.contains(.chain), let chain = record.blocks.flatMap({ HashChain($0.chain) })
         {
@@ -177,7 +183,6 @@ private struct ExportWriter: ~Copyable {
         blockCount += 1
         eventCount += UInt64(blockEvents)
         receiptCount += UInt64(blockReceipts)
-        seenOrigins.formUnion(stretches.keys)
         stretches.removeAll(keepingCapacity: true)
         marks.removeAll(keepingCapacity: true)
         receipts.removeAll(keepingCapacity: true)
@@ -190,7 +195,7 @@ private struct ExportWriter: ~Copyable {
     consuming func end() throws(LogError) -> ExportSummary {
         let digest = Array(sha.finalize())
         var trailer = [ExportFormat.trailerKind]
-        for count in [blockCount, eventCount, receiptCount, UInt64(seenOrigins.count)] {
+        for count in [blockCount, eventCount, receiptCount, UInt64(lastSequences.count)] {
             trailer.appendLittleEndian(count)
         }
         trailer.append(contentsOf: digest)
@@ -198,7 +203,7 @@ private struct ExportWriter: ~Copyable {
         try write(trailer)
         try file.place()
         return ExportSummary(
-            events: eventCount, receipts: receiptCount, origins: UInt64(seenOrigins.count),
+            events: eventCount, receipts: receiptCount, origins: UInt64(lastSequences.count),
             bytes: byteCount, digest: digest.hex)
     }
 

@@ -138,6 +138,12 @@ extension EventLog {
         guard record.position == position else {
             throw LogError.damagedRecord(position, "it contains position \(record.position)")
         }
+        // Every event has its own position and follows all earlier events of its origin, so its
+        // sequence number is at most its position. Callers can therefore add to it safely.
+        guard record.sequence >= 1, record.sequence <= position else {
+            throw LogError.damagedRecord(
+                position, "it contains the impossible sequence number \(record.sequence)")
+        }
         guard record.isSoundStub else {
             throw LogError.damagedRecord(position, "its range is invalid")
         }

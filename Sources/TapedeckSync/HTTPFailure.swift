@@ -20,6 +20,8 @@ struct HTTPFailure {
     private static let hintToLook =
         "check that the server is running and that the address is correct"
 
+    private static let hintToCheckAddress = "check the address of the server"
+
     /// - Parameter base: The address of the server.
     init(_ error: any Error, at base: String) {
         let text = String(describing: error)
@@ -53,7 +55,13 @@ struct HTTPFailure {
         case HTTPBodyError.tooLarge:
             self = HTTPFailure(
                 code: .malformedRequest, message: "\(base) sent a response that is too large",
-                hint: "check the address of the server")
+                hint: HTTPFailure.hintToCheckAddress)
+        case HTTPHeadError.invalidStatus(let status):
+            self = failure(
+                "responded with the invalid status \(status)", hint: HTTPFailure.hintToCheckAddress)
+        case HTTPHeadError.tooManyInterim:
+            self = failure(
+                "sent too many interim responses", hint: HTTPFailure.hintToCheckAddress)
         default:
             if type.contains("NIOSSL") || text.contains("BoringSSL") {
                 self = failure(
@@ -68,7 +76,7 @@ struct HTTPFailure {
                 hasInvalidHeader = true
             } else if type.contains("HTTPParserError") {
                 self = failure(
-                    "does not respond with HTTP", hint: "check the address of the server")
+                    "does not respond with HTTP", hint: HTTPFailure.hintToCheckAddress)
             } else if text.contains("UnknownHost") || text.contains("DNS") {
                 self = failure(
                     "cannot be reached: its host name does not resolve",

@@ -54,9 +54,9 @@ package struct HTTPSyncConnector: SyncConnector {
         configuration.redirectConfiguration = .disallow
         // The session schedules and reports retries itself.
         configuration.connectionPool.retryConnectionEstablishment = false
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        client = HTTPClient.checked(configuration)
         configuration.timeout.read = HTTPSyncConnector.silenceMax
-        liveClient = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        liveClient = HTTPClient.checked(configuration)
     }
 
     package func close() async {

@@ -43,7 +43,7 @@ import Testing
         },
         Plant(testDescription: "forged sequence", kind: .sequence, position: 10) {
             try change($0, $1, at: 10) {
-                $0[24] = 99
+                $0[24] = 9
                 seal(&$0)
             }
         },
@@ -258,6 +258,35 @@ import Testing
         #expect(
             report.problems.count(where: { $0.kind == .record }) == VerifyReport.problemsOfAKindMax)
         #expect(report.problemCount > 300)
+    }
+
+    /// A checksum is not a secret, so sequence numbers must not be trusted.
+    @Test(arguments: [0, 9, 11, 1_000_000_000, 1 << 63, .max - 1, .max] as [UInt64])
+    func forgedSequenceNumbersAreDamage(_ sequence: UInt64) throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking((0..<20).map { .sample($0) })
+        log.close()
+        try RawStore.edit(directory.file("store")) { transaction, tables in
+            try change(transaction, tables, at: 10) { record in
+                withUnsafeBytes(of: sequence.littleEndian) {
+                    record.replaceSubrange(24..<32, with: $0)
+                }
+                seal(&record)
+            }
+        }
+        let again = try EventLog(opening: directory.file("store"))
+        #expect(try again.verify().problems.contains { $0.position == 10 })
+        let copy = directory.file("copy")
+        let export = #expect(throws: LogError.self) { try again.export(to: copy) }
+        #expect(export?.code == .damaged && export?.position?.rawValue == 10)
+        let backup = #expect(throws: LogError.self) { try again.backup(to: copy) }
+        #expect(backup?.code == .damaged)
+        #expect(!FileManager.default.fileExists(atPath: copy))
+        // The other calls return a result or an error.
+        _ = try? again.allEvents()
+        _ = try? again.mergeIndex()
+        _ = try? again.appendBlocking([.sample(1)])
     }
 
     @Test func readersReportThePositionOfADamagedEvent() throws {

@@ -53,7 +53,7 @@ package struct HTTPRemoteTransport: RemoteTransport {
         // to retry.
         configuration.connectionPool.retryConnectionEstablishment = false
         configuration.connectionPool.idleTimeout = .seconds(5)
-        client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+        client = HTTPClient.checked(configuration)
     }
 
     package func close() async { try? await client.shutdown() }
