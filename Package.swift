@@ -169,7 +169,7 @@ let package = Package(
             name: "TapedeckSyncTests",
             dependencies: [
                 "TapedeckLog", "TapedeckModel", "TapedeckProjections", "TapedeckServer",
-                "TapedeckSync", "TapedeckSyncProtocol", "TapedeckTesting", "TestSupport",
+                "TapedeckSync", "TapedeckSyncProtocol", "TapedeckTesting", "TestSupport", nio,
             ],
             swiftSettings: settings),
         .testTarget(

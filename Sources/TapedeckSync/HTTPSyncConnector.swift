@@ -2,7 +2,7 @@ internal import AsyncHTTPClient
 internal import Foundation
 internal import NIOCore
 internal import TapedeckModel
-package import TapedeckSyncProtocol
+internal import TapedeckSyncProtocol
 
 /// Connects to a server over HTTP.
 package struct HTTPSyncConnector: SyncConnector {
@@ -14,10 +14,8 @@ package struct HTTPSyncConnector: SyncConnector {
     /// The time to wait for the headers of the response to a handshake, which servers send
     /// immediately.
     private static let handshakeTimeout = TimeAmount.seconds(20)
-    /// The time without data after which a live connection is considered dead; servers send a
-    /// comment every 15 s.
-    private static let silenceMax = TimeAmount.seconds(40)
-    /// The time without data after which any other connection is considered dead.
+    /// The time without data after which any other connection is considered dead; less is allowed
+    /// while a response is being read.
     ///
     /// The silence begins when the system has taken over the last part of the request, so a slow
     /// link must be able to send the system's buffer in this time: at 8 kB/s, a usual push.
@@ -32,20 +30,20 @@ package struct HTTPSyncConnector: SyncConnector {
     private let token: @Sendable () -> String
     private let client: HTTPClient
     private let liveClient: HTTPClient
-    private let now: BodyPace.Clock
+    private let clock: ConnectionClock
 
     /// - Parameters:
     ///   - address: An address such as `http://127.0.0.1:8080`; plain `http` is allowed only for
     ///     this machine, because requests contain a token.
     ///   - token: Returns the token; called for each request, because the token can change.
-    ///   - now: The clock that measures how fast responses arrive.
+    ///   - clock: The clock that measures how fast responses arrive.
     ///
     /// Throws `SyncError` with `.usage`.
     package init(
-        address: String, now: @escaping BodyPace.Clock = { .now },
+        address: String, clock: ConnectionClock = ConnectionClock(),
         token: @escaping @Sendable () -> String
     ) throws(SyncError) {
-        self.now = now
+        self.clock = clock
         base = try HTTPAddress(address).base
         self.token = token
         var configuration = HTTPClient.Configuration()
@@ -55,7 +53,7 @@ package struct HTTPSyncConnector: SyncConnector {
         // The session schedules and reports retries itself.
         configuration.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient.checked(configuration)
-        configuration.timeout.read = HTTPSyncConnector.silenceMax
+        configuration.timeout.read = TimeAmount(LiveHeads.silenceMax)
         liveClient = HTTPClient.checked(configuration)
     }
 
@@ -118,7 +116,8 @@ package struct HTTPSyncConnector: SyncConnector {
 
     private func body(of response: HTTPClientResponse) async throws -> [UInt8] {
         let bytes = try await HTTPBody.collect(
-            response.body, bytesMax: HTTPSyncConnector.answerBytesMax, BodyPace(now: now))
+            response.body, bytesMax: HTTPSyncConnector.answerBytesMax, BodyPace(now: clock.now),
+            clock)
         return try HTTPSyncConnector.unpacked(bytes, response)
     }
 
@@ -151,7 +150,8 @@ package struct HTTPSyncConnector: SyncConnector {
             now: date ?? Int64(Date().timeIntervalSince1970 * 1_000))
         var read: WireErrorResponse?
         let body = try? await HTTPBody.collect(
-            response.body, bytesMax: HTTPSyncConnector.errorBytesMax, BodyPace(now: now))
+            response.body, bytesMax: HTTPSyncConnector.errorBytesMax, BodyPace(now: clock.now),
+            clock)
         if let body {
             // If the response does not come from a Tapedeck server, only its status is used.
             do throws(ModelError) {
@@ -192,23 +192,15 @@ package struct HTTPSyncConnector: SyncConnector {
         do {
             var request = try self.request("/v1/live")
             request.headers.add(name: "Accept", value: "text/event-stream")
-            // A live connection has no deadline; it ends after `silenceMax` without data.
-            let response = try await liveClient.execute(request, deadline: .distantFuture)
+            // The timeout ends with the headers; `LiveHeads` ends dead connections.
+            let response = try await liveClient.execute(
+                request, timeout: HTTPSyncConnector.requestTimeout)
             guard response.status == .ok else { throw try await failure(response) }
-            let body = response.body
+            let (body, clock) = (response.body, clock)
             return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { heads in
                 let task = Task {
-                    var lines = LineSplitter()
-                    do {
-                        for try await chunk in body {
-                            for line in lines.add(chunk.readableBytesView) {
-                                if let head = HTTPSyncConnector.head(line) { heads.yield(head) }
-                            }
-                        }
-                    } catch {
-                        // On any error the stream ends, and the next handshake determines the
-                        // position.
-                    }
+                    // On any error the stream ends, and the next handshake determines the position.
+                    try? await LiveHeads.read(body, clock) { heads.yield($0) }
                     heads.finish()
                 }
                 heads.onTermination = { _ in task.cancel() }
@@ -216,33 +208,6 @@ package struct HTTPSyncConnector: SyncConnector {
         } catch {
             throw SyncFailure(wrapping: error, at: base)
         }
-    }
-
-    /// Reads `data: {"lineage":"…","head":7}`.
-    private static func head(_ line: String) -> UInt64? {
-        struct Data: Decodable { var head: UInt64 }
-        guard line.hasPrefix("data:") else { return nil }
-        let text = line.dropFirst("data:".count)
-        return (try? JSONDecoder().decode(Data.self, from: .init(text.utf8)))?.head
-    }
-}
-
-/// Splits a stream of bytes into lines.
-private struct LineSplitter {
-    private var rest: [UInt8] = []
-    private static let lineBytesMax = 16 << 10
-
-    mutating func add(_ bytes: some Sequence<UInt8>) -> [String] {
-        var lines: [String] = []
-        for byte in bytes {
-            if byte == UInt8(ascii: "\n") {
-                lines.append(String(decoding: rest, as: UTF8.self))
-                rest.removeAll(keepingCapacity: true)
-            } else if rest.count < LineSplitter.lineBytesMax {
-                rest.append(byte)
-            }
-        }
-        return lines
     }
 }
 

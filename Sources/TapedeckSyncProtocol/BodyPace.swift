@@ -4,8 +4,8 @@
 /// for the headers nor one for silence would stop it. A fixed limit for the whole body would either
 /// be long or cut off slow links, so the limit grows with the received bytes.
 ///
-/// The pace is checked whenever a part of the body arrives. If nothing more arrives, a time limit
-/// for silence must end the body.
+/// The pace can be checked whenever a part of the body arrives. If nothing more arrives, only a wait
+/// until the deadline or a time limit for silence can end the body.
 package struct BodyPace: Sendable {
     /// Returns the current time.
     package typealias Clock = @Sendable () -> ContinuousClock.Instant
@@ -31,9 +31,14 @@ package struct BodyPace: Sendable {
         start = now()
     }
 
+    /// Returns the time at which a body of which only `count` bytes have arrived becomes too slow.
+    package func deadline(afterBytes count: Int) -> ContinuousClock.Instant {
+        start + limit + BodyPace.time(for: count, at: bytesPerSecondMin)
+    }
+
     /// Returns whether a body of which `count` bytes have arrived is too slow.
     package func isTooSlow(afterBytes count: Int) -> Bool {
-        now() - start > limit + BodyPace.time(for: count, at: bytesPerSecondMin)
+        now() > deadline(afterBytes: count)
     }
 
     /// Returns the time that a slow link may take for a number of bytes.

@@ -8,27 +8,17 @@ import Testing
 
 /// Responses that arrive very slowly.
 @Suite(.offTasks) struct SlowBodyTests {
-    /// A clock that only the test moves.
-    private final class Stopwatch: Sendable {
-        private let start = ContinuousClock.now
-        private let passed = Mutex(Duration.zero)
-
-        var now: BodyPace.Clock { { [self] in start + passed.withLock(\.self) } }
-
-        func advance(_ duration: Duration) { passed.withLock { $0 += duration } }
-    }
-
     /// Returns the number of bytes that arrive before a body counts as too slow; nil if the whole
     /// body arrives.
     private static func bytesBeforeEnd(
         of count: Int, bytesPerSecond: Int, after wait: Duration = .zero
     ) -> Int? {
-        let clock = Stopwatch()
-        let pace = BodyPace(now: clock.now)
-        clock.advance(wait)
+        let stopwatch = Stopwatch()
+        let pace = BodyPace(now: stopwatch.clock.now)
+        stopwatch.advance(wait)
         let part = max(1, bytesPerSecond)
         for arrived in stride(from: part, through: count, by: part) {
-            clock.advance(.seconds(1))
+            stopwatch.advance(.seconds(1))
             if pace.isTooSlow(afterBytes: arrived) { return arrived }
         }
         return nil
@@ -47,6 +37,32 @@ import Testing
         #expect(BodyPace.time(for: count) > .seconds(count / 8_000))
     }
 
+    /// A body that stops, or whose end does not arrive, is not waited for, however much of it
+    /// arrived quickly.
+    @Test(arguments: [0, 1, 16 << 20])
+    func bodiesThatStopAreTooSlow(count: Int) async throws {
+        let stopwatch = Stopwatch()
+        let parts = ScriptedParts.stream(
+            [.send([UInt8](repeating: 0, count: count)), .wait(.seconds(30)), .hang], stopwatch)
+        let error = await #expect(throws: HTTPBodyError.self) {
+            try await HTTPBody.collect(
+                parts, bytesMax: count, BodyPace(now: stopwatch.clock.now), stopwatch.clock)
+        }
+        #expect(error == .tooSlow)
+    }
+
+    /// Pauses of almost 30 s do not end a body that keeps the pace.
+    @Test func bodiesThatPauseArrive() async throws {
+        let stopwatch = Stopwatch()
+        let part = [UInt8](repeating: 1, count: 128 << 10)
+        let parts = ScriptedParts.stream(
+            [.send(part), .wait(.seconds(29)), .send(part), .wait(.seconds(29)), .send(part)],
+            stopwatch)
+        let bytes = try await HTTPBody.collect(
+            parts, bytesMax: 1 << 20, BodyPace(now: stopwatch.clock.now), stopwatch.clock)
+        #expect(bytes == part + part + part)
+    }
+
     @Test(arguments: ["server", "remote", "remote, delivery"])
     func slowResponsesEndTheRequest(of what: String) async throws {
         let server = try RawServer(
@@ -58,21 +74,21 @@ import Testing
         let start = ContinuousClock.now
         let minutes = Mutex(0)
         // Two minutes pass between any two readings of the clock.
-        let clock: BodyPace.Clock = {
+        let clock = ConnectionClock(now: {
             start
                 + .seconds(
                     minutes.withLock {
                         $0 += 2
                         return $0 * 60
                     })
-        }
+        })
         let failure = await #expect(throws: SyncFailure.self) {
             if what == "server" {
-                let connector = try HTTPSyncConnector(address: server.url, now: clock) { "token" }
+                let connector = try HTTPSyncConnector(address: server.url, clock: clock) { "token" }
                 defer { Task { await connector.close() } }
                 _ = try await connector.send(.handshake(WireHandshakeRequest()))
             } else {
-                let transport = try HTTPRemoteTransport(base: server.url, now: clock)
+                let transport = try HTTPRemoteTransport(base: server.url, clock: clock)
                 defer { Task { await transport.close() } }
                 _ = try await transport.send(RemoteRequest(what == "remote" ? "GET" : "POST", "/"))
             }

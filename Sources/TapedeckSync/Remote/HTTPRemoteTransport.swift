@@ -3,7 +3,7 @@ internal import Foundation
 internal import NIOCore
 internal import Synchronization
 internal import TapedeckModel
-package import TapedeckSyncProtocol
+internal import TapedeckSyncProtocol
 
 /// A connection to a remote.
 package protocol RemoteTransport: Sendable {
@@ -21,12 +21,11 @@ package struct HTTPRemoteTransport: RemoteTransport {
     private static let connectTimeout = TimeAmount.seconds(5)
     /// The time to wait for the headers of a response.
     ///
-    /// The whole response to a request that can change something must arrive in this time.
+    /// The whole response to a request that can change something must arrive in this time, which is
+    /// less than `Custody.margin`.
     private static let requestTimeout = Duration.seconds(60)
-    /// The time without data after which a connection is considered dead.
-    ///
-    /// `requestTimeout` is checked when data arrives, so a request that can change something ends
-    /// after at most the sum of both times, which is less than `Custody.margin`.
+    /// The time without data after which a connection is considered dead; less is allowed while a
+    /// response is being read.
     private static let silenceMax = Duration.seconds(50)
     private static let answerBytesMax = 64 << 20
     private static let chunkBytes = 256 << 10
@@ -34,15 +33,15 @@ package struct HTTPRemoteTransport: RemoteTransport {
     /// The address of the remote, without a trailing slash.
     package let base: String
     private let client: HTTPClient
-    private let now: BodyPace.Clock
+    private let clock: ConnectionClock
 
     /// - Parameters:
     ///   - base: The address of the remote.
-    ///   - now: The clock that measures how fast responses arrive.
+    ///   - clock: The clock that measures how fast responses arrive.
     ///
     /// Throws `SyncError` with `.usage` if the address is invalid.
-    package init(base: String, now: @escaping BodyPace.Clock = { .now }) throws(SyncError) {
-        self.now = now
+    package init(base: String, clock: ConnectionClock = ConnectionClock()) throws(SyncError) {
+        self.clock = clock
         self.base = try HTTPAddress(base).base
         var configuration = HTTPClient.Configuration()
         configuration.timeout = .init(
@@ -61,12 +60,12 @@ package struct HTTPRemoteTransport: RemoteTransport {
     package func send(_ request: RemoteRequest) async throws(SyncFailure) -> RemoteResponse {
         let prepared = try prepare(request)
         let timeout = HTTPRemoteTransport.requestTimeout
-        let whole = BodyPace(limit: timeout, bytesPerSecondMin: nil, now: now)
+        let whole = BodyPace(limit: timeout, bytesPerSecondMin: nil, now: clock.now)
         do {
             let response = try await client.execute(prepared, timeout: TimeAmount(timeout))
             let body = try await HTTPBody.collect(
                 response.body, bytesMax: HTTPRemoteTransport.answerBytesMax,
-                request.method == "GET" ? BodyPace(now: now) : whole)
+                request.method == "GET" ? BodyPace(now: clock.now) : whole, clock)
             return RemoteResponse(
                 status: Int(response.status.code),
                 headers: response.headers.map { RemoteRequest.Field($0.name, $0.value) },

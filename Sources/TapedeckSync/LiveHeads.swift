@@ -1,0 +1,65 @@
+internal import Foundation
+internal import NIOCore
+
+/// Reads the head positions that a server announces on a live connection.
+enum LiveHeads {
+    /// The time without a sign of life after which a live connection is considered dead; servers
+    /// repeat the head every 15 s.
+    static let silenceMax = Duration.seconds(40)
+    /// The maximum size of a line; a line with a head has about 80 bytes.
+    static let lineBytesMax = 16 << 10
+
+    /// The reason why a live connection is useless although data arrives.
+    enum Failure: Error {
+        /// A line with data contains no head, or a line is too long.
+        case unreadable
+    }
+
+    /// Reads heads until the connection ends.
+    ///
+    /// Only a complete comment or head is a sign of life. Other bytes prove nothing: a proxy may
+    /// send them forever while no head gets through.
+    ///
+    /// Throws `Failure`, the error of `parts`, or `HTTPBodyError.tooSlow` if `silenceMax` passes
+    /// without a sign of life.
+    static func read<Parts: AsyncSequence & Sendable>(
+        _ parts: Parts, _ clock: ConnectionClock,
+        announce: @escaping @Sendable (UInt64) -> Void
+    ) async throws where Parts.Element == ByteBuffer {
+        let watchdog = Watchdog(clock, deadline: clock.now() + silenceMax)
+        try await watchdog.watch {
+            var line: [UInt8] = []
+            for try await part in parts {
+                for byte in part.readableBytesView {
+                    guard byte == UInt8(ascii: "\n") else {
+                        guard line.count < lineBytesMax else { throw Failure.unreadable }
+                        line.append(byte)
+                        continue
+                    }
+                    let text = String(decoding: line, as: UTF8.self)
+                    line.removeAll(keepingCapacity: true)
+                    if let head = try head(in: text) {
+                        announce(head)
+                    } else if !text.hasPrefix(":") {
+                        continue
+                    }
+                    watchdog.moveDeadline(to: clock.now() + silenceMax)
+                }
+            }
+        }
+    }
+
+    /// Reads `data: {"lineage":"…","head":7}`; returns nil for other fields.
+    private static func head(in line: String) throws -> UInt64? {
+        struct Data: Decodable { var head: UInt64 }
+        let field = "data:"
+        guard line.hasPrefix(field) else { return nil }
+        do {
+            return try JSONDecoder().decode(
+                Data.self, from: .init(line.dropFirst(field.count).utf8)
+            ).head
+        } catch {
+            throw Failure.unreadable
+        }
+    }
+}

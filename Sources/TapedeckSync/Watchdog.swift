@@ -1,0 +1,59 @@
+internal import Synchronization
+package import TapedeckSyncProtocol
+
+/// The time as connections measure it; tests replace it.
+package struct ConnectionClock: Sendable {
+    package var now: BodyPace.Clock
+    /// Waits for a duration; throws when the task is cancelled.
+    package var sleep: @Sendable (Duration) async throws -> Void
+
+    package init(
+        now: @escaping BodyPace.Clock = { .now },
+        sleep: @escaping @Sendable (Duration) async throws -> Void = {
+            try await Task.sleep(for: $0)
+        }
+    ) {
+        (self.now, self.sleep) = (now, sleep)
+    }
+}
+
+/// Ends the reading of a response that misses a deadline.
+///
+/// A check on each arriving part would not end a response of which nothing more arrives, so the
+/// deadline is watched by a task of its own. The reader moves the deadline as it proceeds.
+final class Watchdog: Sendable {
+    private let clock: ConnectionClock
+    private let deadline: Mutex<ContinuousClock.Instant>
+
+    init(_ clock: ConnectionClock, deadline: ContinuousClock.Instant) {
+        self.clock = clock
+        self.deadline = Mutex(deadline)
+    }
+
+    func moveDeadline(to new: ContinuousClock.Instant) {
+        deadline.withLock { $0 = new }
+    }
+
+    /// Returns the result of `read`, or cancels it at the deadline and throws
+    /// `HTTPBodyError.tooSlow`.
+    func watch<Value: Sendable>(
+        _ read: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        try await withThrowingTaskGroup(of: Value.self) { group in
+            defer { group.cancelAll() }
+            group.addTask(operation: read)
+            group.addTask { try await self.waitForDeadline() }
+            guard let value = try await group.next() else { throw CancellationError() }
+            return value
+        }
+    }
+
+    /// Waits until the deadline, which can move during the wait, and throws.
+    private func waitForDeadline() async throws -> Never {
+        while true {
+            let rest = deadline.withLock(\.self) - clock.now()
+            guard rest > .zero else { throw HTTPBodyError.tooSlow }
+            try await clock.sleep(rest)
+        }
+    }
+}
