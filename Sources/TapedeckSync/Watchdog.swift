@@ -4,13 +4,13 @@ package import TapedeckSyncProtocol
 /// The time as connections measure it; tests replace it.
 package struct ConnectionClock: Sendable {
     package var now: BodyPace.Clock
-    /// Waits for a duration; throws when the task is cancelled.
-    package var sleep: @Sendable (Duration) async throws -> Void
+    /// Waits until a point in time; throws when the task is cancelled.
+    package var sleep: @Sendable (ContinuousClock.Instant) async throws -> Void
 
     package init(
         now: @escaping BodyPace.Clock = { .now },
-        sleep: @escaping @Sendable (Duration) async throws -> Void = {
-            try await Task.sleep(for: $0)
+        sleep: @escaping @Sendable (ContinuousClock.Instant) async throws -> Void = {
+            try await Task.sleep(until: $0, clock: .continuous)
         }
     ) {
         (self.now, self.sleep) = (now, sleep)
@@ -51,9 +51,9 @@ final class Watchdog: Sendable {
     /// Waits until the deadline, which can move during the wait, and throws.
     private func waitForDeadline() async throws -> Never {
         while true {
-            let rest = deadline.withLock(\.self) - clock.now()
-            guard rest > .zero else { throw HTTPBodyError.tooSlow }
-            try await clock.sleep(rest)
+            let deadline = deadline.withLock(\.self)
+            guard clock.now() < deadline else { throw HTTPBodyError.tooSlow }
+            try await clock.sleep(deadline)
         }
     }
 }

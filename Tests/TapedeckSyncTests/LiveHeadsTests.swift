@@ -7,10 +7,11 @@ import Testing
 @Suite(.offTasks) struct LiveHeadsTests {
     private static let head = "event: head\nid: 7\ndata: {\"lineage\":\"l\",\"head\":7}\n\n"
 
-    /// Reads a scripted connection to its end; returns the heads and the reason for the end.
+    /// Reads a scripted connection to its end; returns the heads, and the reason and the
+    /// time of the end.
     private static func read(
         _ steps: [ScriptedParts.Step]
-    ) async -> (heads: [UInt64], end: (any Error)?) {
+    ) async -> (heads: [UInt64], end: (any Error)?, time: Duration) {
         let stopwatch = Stopwatch()
         let heads = Mutex<[UInt64]>([])
         var end: (any Error)?
@@ -21,12 +22,12 @@ import Testing
         } catch {
             end = error
         }
-        return (heads.withLock(\.self), end)
+        return (heads.withLock(\.self), end, stopwatch.passed)
     }
 
     @Test func headsAndCommentsKeepAConnectionAlive() async {
         let pause = ScriptedParts.Step.wait(LiveHeads.silenceMax - .seconds(1))
-        let (heads, end) = await Self.read([
+        let (heads, end, _) = await Self.read([
             pause, .send(Self.head), pause, .send(": alive\n"), pause, .send(":\r\n"), pause,
             .send(Self.head),
         ])
@@ -34,7 +35,7 @@ import Testing
     }
 
     @Test func headsMayArriveInPieces() async {
-        let (heads, end) = await Self.read(Self.head.utf8.map { .send([$0]) })
+        let (heads, end, _) = await Self.read(Self.head.utf8.map { .send([$0]) })
         #expect(heads == [7] && end == nil)
     }
 
@@ -44,8 +45,8 @@ import Testing
             [ScriptedParts.Step.wait(.seconds(1)), .send(text)]
         }
         // An endless line that begins like data or a comment is never complete.
-        let (heads, end) = await Self.read([.send(Self.head)] + dripping + [.hang])
-        #expect(heads == [7])
+        let (heads, end, time) = await Self.read([.send(Self.head)] + dripping + [.hang])
+        #expect(heads == [7] && time == LiveHeads.silenceMax)
         guard case HTTPBodyError.tooSlow? = end else {
             Issue.record("ended with \(String(describing: end))")
             return
@@ -56,13 +57,13 @@ import Testing
         "data: ?\n", "data:\n", "data: {\"lineage\":\"l\"}\n", "data: {\"head\":-1}\n",
     ])
     func unreadableHeadsEndAConnectionAtOnce(text: String) async {
-        let (heads, end) = await Self.read([.send(Self.head), .send(text), .hang])
+        let (heads, end, _) = await Self.read([.send(Self.head), .send(text), .hang])
         #expect(heads == [7] && end is LiveHeads.Failure)
     }
 
     @Test(arguments: [0, 1]) func longLinesEndAConnectionAtOnce(excess: Int) async {
         let line = [UInt8](repeating: UInt8(ascii: ":"), count: LiveHeads.lineBytesMax + excess)
-        let (heads, end) = await Self.read([.send(line), .send("\n"), .send(Self.head)])
+        let (heads, end, _) = await Self.read([.send(line), .send("\n"), .send(Self.head)])
         #expect(heads == (excess == 0 ? [7] : []))
         #expect((end is LiveHeads.Failure) == (excess > 0))
     }

@@ -5,9 +5,9 @@ import Synchronization
 enum ScriptedParts {
     enum Step: Sendable {
         case send([UInt8])
-        /// Lets time pass in which nothing arrives.
+        /// Lets time pass in which nothing arrives, as soon as the watchdog sleeps.
         case wait(Duration)
-        /// Keeps the connection open and sends nothing until the client closes the connection.
+        /// Sends nothing until the client closes the connection; hours pass if it does not.
         case hang
 
         static func send(_ text: String) -> Step { .send(Array(text.utf8)) }
@@ -19,11 +19,15 @@ enum ScriptedParts {
             while let step = rest.withLock({ $0.popFirst() }) {
                 switch step {
                 case .send(let bytes): return ByteBuffer(bytes: bytes)
-                case .wait(let duration): stopwatch.advance(duration)
+                case .wait(let duration):
+                    await stopwatch.waitForSleeper()
+                    stopwatch.advance(duration)
                 case .hang:
-                    let (silence, open) = AsyncStream<Never>.makeStream()
-                    for await _ in silence {}
-                    open.finish()
+                    while true {
+                        await stopwatch.waitForSleeper()
+                        guard !Task.isCancelled else { return nil }
+                        stopwatch.advance(.seconds(3_600))
+                    }
                 }
             }
             return nil

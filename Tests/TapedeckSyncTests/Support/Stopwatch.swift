@@ -3,33 +3,62 @@ import Synchronization
 
 /// A clock that only the test moves.
 final class Stopwatch: Sendable {
+    private typealias Wake = AsyncStream<Never>.Continuation
+
+    private static let start = ContinuousClock.now
+
     private struct State {
-        var passed = Duration.zero
-        var sleepers: [(end: Duration, wake: AsyncStream<Never>.Continuation)] = []
+        var now = Stopwatch.start
+        var sleepers: [(end: ContinuousClock.Instant, wake: Wake)] = []
+        /// The tasks that wait until a task sleeps.
+        var observers: [Wake] = []
+
+        mutating func wakeSleepers() {
+            for sleeper in sleepers where sleeper.end <= now { sleeper.wake.finish() }
+            sleepers.removeAll { $0.end <= now }
+        }
+
+        mutating func wakeObservers() {
+            guard !sleepers.isEmpty else { return }
+            for observer in observers { observer.finish() }
+            observers = []
+        }
     }
 
-    private let start = ContinuousClock.now
     private let state = Mutex(State())
 
     var clock: ConnectionClock {
         ConnectionClock(
-            now: { [self] in start + state.withLock(\.passed) },
-            sleep: { [self] in try await wait($0) })
+            now: { [self] in state.withLock(\.now) },
+            sleep: { [self] end in
+                await suspend { $0.sleepers.append((end, $1)) }
+                try Task.checkCancellation()
+            })
     }
 
+    /// The time that has passed since the stopwatch was made.
+    var passed: Duration { state.withLock(\.now) - Stopwatch.start }
+
     func advance(_ duration: Duration) {
-        state.withLock { state in
-            state.passed += duration
-            let passed = state.passed
-            for sleeper in state.sleepers where sleeper.end <= passed { sleeper.wake.finish() }
-            state.sleepers.removeAll { $0.end <= passed }
+        state.withLock {
+            $0.now += duration
+            $0.wakeSleepers()
         }
     }
 
-    private func wait(_ duration: Duration) async throws {
+    /// Waits until a task sleeps.
+    func waitForSleeper() async {
+        await suspend { $0.observers.append($1) }
+    }
+
+    /// Suspends the current task until it is woken or cancelled.
+    private func suspend(_ add: (inout State, Wake) -> Void) async {
         let (stream, wake) = AsyncStream<Never>.makeStream()
-        state.withLock { $0.sleepers.append(($0.passed + duration, wake)) }
+        state.withLock {
+            add(&$0, wake)
+            $0.wakeSleepers()
+            $0.wakeObservers()
+        }
         for await _ in stream {}
-        try Task.checkCancellation()
     }
 }
