@@ -80,7 +80,7 @@ import Testing
         #expect(
             Set(names) == [
                 "account", "system", "nickname", "email", "image", "services", "channels",
-                "cleared",
+                "cleared", "replaced_by",
             ])
     }
 

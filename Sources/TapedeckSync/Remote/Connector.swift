@@ -218,7 +218,7 @@ package struct ReadingRules: Sendable {
     ///
     /// If the feeds are independent, a feed that fails is tried again after the other feeds. If a
     /// feed keeps failing although other feeds can be read, the failing feed is skipped until the
-    /// next pass.
+    /// next pass. A feed that is not found no longer exists, so it is not requested again.
     package var feedsStandAlone: Bool
     /// The maximum number of linked pages to read in one pass; the others are read in later passes.
     package var leadsMax: Int

@@ -394,13 +394,17 @@ extension RemoteSession {
             return ended
         }
 
-        /// Skips the next page's feed.
+        /// Skips the next page's feed, and returns the feed, so that the caller can record its mark if
+        /// the feed no longer exists.
         mutating func skipUnreadable(
             _ page: RemotePage, _ failure: SyncFailure, _ report: inout RemoteReport
-        ) {
-            _ = walks.popLast()
+        ) -> Ended? {
+            let walk = walks.popLast()
             let name = page.place.isEmpty ? page.feed : "\(page.feed) \(page.place)"
             report.unreadable.append("\(name): \(failure.message)")
+            return walk.map {
+                Ended(feed: $0.feed, mark: $0.version, isResumed: $0.isResumed)
+            }
         }
 
         /// The feed that the next page belongs to, if an earlier sync found the link to the feed
@@ -604,8 +608,8 @@ extension RemoteSession {
 
     /// Skips an unreadable feed until the next sync.
     ///
-    /// A feed that the remote does not have is unreadable too, because the remote may fail to find
-    /// a feed to which it still links. The feed is dropped once the remote has removed the link.
+    /// A feed that is not found is requested again as long as the remote links to it, unless the
+    /// feeds are independent.
     mutating func giveUp(_ page: RemotePage, _ failure: SyncFailure) throws {
         // The links of earlier syncs are followed last, so all links of this pass are known unless
         // other pages failed or were skipped.
@@ -619,13 +623,17 @@ extension RemoteSession {
         }
         // If a walk of an earlier sync cannot be continued, the feed is read from its beginning
         // next.
-        if failure.code != .notFound || reading.resumedFeed == nil {
+        let isGone = failure.code == .notFound && connector.manifest.reading.feedsStandAlone
+        if failure.code != .notFound || reading.resumedFeed == nil && !isGone {
             hasGivenUp = true
             try log.setSyncRows([
                 RemoteRow.failedReading(
                     remote.name, page.feed, login.redacting(failure), at: now)
             ])
         }
-        reading.skipUnreadable(page, failure, &report)
+        guard let ended = reading.skipUnreadable(page, failure, &report), isGone,
+            let account = login.account
+        else { return }
+        try record(ended, account)
     }
 }
