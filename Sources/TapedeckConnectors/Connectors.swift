@@ -90,8 +90,8 @@ public enum Connectors {
             lifetimes: [VisitStarted.eventType: watchedAgeMax]),
     ]
 
-    /// Returns the connection through which a session looks up the store's account and the remote's
-    /// current parts.
+    /// Returns the connection through which a session looks up the store's account and the parts of
+    /// the remote that it has to read.
     package static func connection(
         with remote: Remote, _ runner: ProjectionRunner,
         _ projections: VideoProjections = .standard, blobs: BlobStore? = nil

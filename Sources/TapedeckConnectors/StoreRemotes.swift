@@ -498,7 +498,8 @@ public struct StoreRemotes: Sendable {
         let remote = try named(name)
         guard let connector = connector(for: remote) else {
             throw SyncError(
-                .usage, "the remote \(name) has the unknown system \(remote.system)",
+                .usage,
+                "the system of remote \(name), \(remote.system), is unknown to this program",
                 hint: "use a newer version of this program")
         }
         return (remote, connector)

@@ -41,7 +41,8 @@ extension EventLog {
             if let first = report.problems.first {
                 throw LogError(
                     .damaged,
-                    "\(directory.log) is damaged; in its copy, page \(first.page): \(first.what)",
+                    "\(directory.log) is damaged; problem on page \(first.page) of its copy: "
+                        + first.what,
                     hint: "run storectl verify for details; restore an earlier backup")
             }
             let events = try EventLog.eventCount(copy)

@@ -59,8 +59,8 @@ extension EventLog {
         return found
     }
 
-    /// Returns whether an observation adds nothing, because a later observation, or the observation
-    /// right before it, has the same content.
+    /// Returns whether an observation adds nothing: whether a later observation, or the one right
+    /// before it, has the same content.
     ///
     /// Folds merge observations field by field. An observation that repeats earlier content is
     /// therefore new if different content was observed in between, even if a later observation

@@ -15,8 +15,8 @@ extension EventLog {
     /// The maximum number of events in a new run, which limits the memory used.
     static let eventsPerRunMax: UInt64 = 1 << 18
 
-    /// The maximum number of events in a run when a large log is indexed in the foreground; runs of
-    /// this size are fewer and need no merges.
+    /// The maximum number of events in a run when a large log is indexed in the foreground; with
+    /// larger runs, there are fewer of them, and they need no merging.
     static let eventsPerLargeRunMax: UInt64 = 1 << 21
 
     /// Returns the number of events in the log that the index does not cover yet.

@@ -57,8 +57,8 @@ struct LogState {
         guard last ?? 0 == head else {
             throw LogError(
                 .damaged,
-                "according to its origins, the log ends at position \(head), but its last event is "
-                    + "at \(last ?? 0)",
+                "according to the log's metadata, the log ends at position \(head), but its last "
+                    + "event is at \(last ?? 0)",
                 hint: "restore a backup, or import an export into a new store")
         }
     }

@@ -20,9 +20,9 @@ extension Readable where Self: ~Copyable {
 
     /// Returns whether a row that was not found still exists under a damaged key.
     ///
-    /// Keys ascend (`PageCheck`), so the row is still between its neighbours, and its checksum
-    /// still matches the original key. If the checksum of neither neighbour matches, the row may
-    /// never have existed.
+    /// Because keys ascend (`PageCheck`), a row with a damaged key is still next to the place of
+    /// its original key, and its checksum still matches that key. If the checksum of neither
+    /// neighbour matches, the row may never have existed.
     private func isMisnamed(_ tables: LogTables, _ key: [UInt8]) throws -> Bool {
         let cursor = try cursor(tables.meta)
         let next = try cursor.seek(key)

@@ -254,7 +254,7 @@ private final class LiveProgress: Sendable {
     private struct Told {
         var phase = ""
         var hundredths: UInt64 = 0
-        /// Whether the log is large enough to report progress; nil if not yet checked.
+        /// Whether the log is so large that progress is reported; nil if not yet checked.
         var isLong: Bool?
     }
 

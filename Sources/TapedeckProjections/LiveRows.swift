@@ -360,7 +360,7 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
         case .merged:
             for list in query.lists.indices {
                 let key = place.map { self.key(behind: $0, in: list) }
-                // In later lists, a row with the same key comes after this position.
+                // A row of a later list comes after this position even if it has the same key.
                 if let place, let key, list > Int(place.last ?? 0),
                     let equal = try query.lists[list].row(at: key, views)
                 {

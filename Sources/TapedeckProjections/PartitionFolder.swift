@@ -37,9 +37,9 @@ final class PartitionFolder {
     private let routing: Routing
     private let admission: EventAdmission
     private let items = MemoryItems()
-    // Checks for overlapping access would cost time for every key. The accesses never overlap: a
-    // folder belongs to one thread, and functions that receive these variables never call back into
-    // the folder.
+    // Swift's checks for overlapping access would take time for every key. The accesses never
+    // overlap: a folder belongs to one thread, and functions that receive these variables never
+    // call back into the folder.
     @exclusivity(unchecked) private var order: EntryOrder
     @exclusivity(unchecked) private var events: [EventReference] = []
     @exclusivity(unchecked) private var folded = KeyOutput()
@@ -166,7 +166,7 @@ final class PartitionFolder {
         let key = Tag(unchecked: String(decoding: tag, as: UTF8.self))
         let viewKey = ViewKey(tag: tag)
         let wanted = routing.drivers(of: events)
-        // Iterating over the drivers themselves would count references to every one of them.
+        // Iterating over the drivers themselves would retain and release every one of them.
         for index in routing.drivers.indices where wanted.contains(index) {
             let driver = routing.drivers[index]
             guard Routing.begins(tag, with: driver.tagPrefix) else { continue }

@@ -6,8 +6,8 @@ internal import TapedeckModel
 
 /// Updates, rebuilds and reads projections.
 ///
-/// The catalogue in the log lists the file of each projection. A read skips an on-demand projection
-/// until a call has named that projection. Otherwise, the state of a projection's file determines
+/// The catalogue in the log lists the file of each projection. Reads skip an on-demand projection
+/// until a call has requested it by name. Otherwise, the state of a projection's file determines
 /// how a read brings the projection up to date:
 ///
 /// - If there is no usable file, the projection is rebuilt from the log on first use. A file is

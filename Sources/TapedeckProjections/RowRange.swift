@@ -67,7 +67,8 @@ public struct RowRange: Sendable {
         self.init(projection, prefix: nil, .state(tag: key, key: ViewKey(key)))
     }
 
-    /// Creates a range of keys whose states or items change, for use in `LiveQuery.details`.
+    /// Creates a range that reports each key of the projection whose state (or, with `prefix`,
+    /// whose matching items) changed, for use in `LiveQuery.details`.
     ///
     /// An entry that lists a key of the range in `LiveEntry.keys` is rebuilt when the key's state
     /// or items change.

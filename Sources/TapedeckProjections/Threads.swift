@@ -99,8 +99,8 @@ final class OrderedHandover<Value>: @unchecked Sendable {
         !hasFailed && waitingCount > bytesMax && number > consumed
     }
 
-    /// Waits until a piece may begin and returns its number; nil if no pieces are left or a worker
-    /// has failed.
+    /// Waits until a worker may start the next piece, and returns the number of the piece; nil if
+    /// no pieces are left or a worker has failed.
     func take() -> Int? {
         condition.lock()
         defer { condition.unlock() }

@@ -7,8 +7,8 @@ enum RetryAfter {
 
     /// Returns the pause in milliseconds; nil if the field is missing or invalid.
     ///
-    /// - Parameter now: The time of the response, in milliseconds since 1970. The time should come
-    ///   from the same clock as a date in the field.
+    /// - Parameter now: The time of the response, in milliseconds since 1970. If the field contains
+    ///   a date, `now` should come from the same clock as the date.
     static func milliseconds(_ field: String?, now: Int64) -> UInt64? {
         guard let field, !field.isEmpty else { return nil }
         if field.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {

@@ -322,8 +322,8 @@ enum LiveLists: String, CaseIterable {
         }
     }
 
-    /// Returns two parts of a group: one from index 2 that is cut at the five newest broadcasts,
-    /// and one from index 1 with only playable videos.
+    /// Returns two parts of a group: one from index 2, limited to the five newest broadcasts, and
+    /// one from index 1 with only playable videos.
     private func parts(
         of group: VideoGroup, _ store: TapedeckStore, _ limit: Int
     ) throws -> [FollowedList] {

@@ -9,7 +9,7 @@ import Testing
     private static let start: UInt64 = 1_353_542_400_000
     private static let videos = ["vimeo:1", "vimeo:2", "youtube:aqz-KE-bpKQ"]
 
-    /// The contents of the lists for some videos.
+    /// The results of the playback, statistics and watch-later queries.
     private struct Lists: Equatable {
         var entries: [PlaybackEntry]
         var inProgress: [PlaybackEntry]

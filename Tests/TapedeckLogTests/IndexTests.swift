@@ -84,7 +84,8 @@ import Testing
         #expect(try log.events(after: .start, type: "NoteTaken").isEmpty)
         let child = try ChildProcess(directory.file("store"), seed: 5, "60")
         #expect(try child.finish().isDone)
-        // A condition is checked in a transaction, before caches in memory are refreshed.
+        // The condition is checked inside the append's transaction, before the in-memory caches are
+        // refreshed.
         let error = #expect(throws: LogError.self) {
             try log.appendBlocking(
                 [.sample(1)],

@@ -56,7 +56,8 @@ struct AbandonedDraftTests {
             try FileManager.default.contentsOfDirectory(atPath: directory.file("logins")).isEmpty)
     }
 
-    /// The writer was killed before the login, after it, or before a login to a removed remote.
+    /// The drafts of killed writers are deleted, both for a remote that does not exist and for a
+    /// remote that has a login.
     @Test func endedLoginsLeaveNoDrafts() throws {
         let log = try EventLog.create(directory.path)
         let runner = ProjectionRunner(log, projections: [Remotes()])

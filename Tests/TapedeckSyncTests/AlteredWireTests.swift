@@ -172,7 +172,8 @@ import Testing
         #expect(failure.message == named)
     }
 
-    /// Connectors do not know the remote's name, whatever the code of their failure.
+    /// The placeholder `NAME` in a connector's hint is replaced by the remote's name, whatever the
+    /// error code.
     @Test(arguments: [ErrorCode.unauthorized, .usage, .remoteError, .conditionFailed])
     func hintsContainTheRemotesName(_ code: ErrorCode) {
         let failure = SyncFailure(

@@ -97,7 +97,8 @@ struct DoSubmitCommand: AsyncParsableCommand {
         guard try page.video == VideoKey(video) else {
             throw CommandError(
                 .usage, "\(file) is the page of \(page.video)",
-                hint: "submit \(page.video) instead, or pass the page of \(video.prefix(80))")
+                hint: "submit \(page.video) instead, or pass a file that contains the page of "
+                    + "\(video.prefix(80))")
         }
         return page
     }

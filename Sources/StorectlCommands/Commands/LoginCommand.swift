@@ -78,7 +78,7 @@ struct LoginCommand: AsyncParsableCommand {
             valueName: "url"))
     var oauthUrl: String?
 
-    @Flag(help: "Link the service to the account instead of logging in.")
+    @Flag(help: "Link the --provider service to the account that this device is logged in to.")
     var add = false
 
     @Flag(help: "Create the account first.")

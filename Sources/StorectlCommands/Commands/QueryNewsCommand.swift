@@ -18,7 +18,11 @@ struct QueryNewsCommand: ParsableCommand {
 
     @Option(
         help: ArgumentHelp(
-            "Count from this log position instead; 0 for everything.", valueName: "position"))
+            """
+            Count from this log position instead of the one last marked with --seen; 0 for \
+            everything.
+            """,
+            valueName: "position"))
     var since: UInt64?
 
     @Flag(help: "Mark the news as seen on this device.")

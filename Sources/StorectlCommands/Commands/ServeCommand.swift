@@ -80,7 +80,7 @@ enum ServerPlace {
     static func directory(_ option: String?) throws -> String {
         if let option {
             guard !option.isEmpty else {
-                throw CommandError(.usage, "--data is empty", hint: "name a directory")
+                throw CommandError(.usage, "--data is empty", hint: "specify a directory")
             }
             return absolute(option)
         }

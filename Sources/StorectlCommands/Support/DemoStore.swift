@@ -21,7 +21,7 @@ enum DemoStore {
         guard try !isMarked(log) else {
             throw CommandError(
                 .usage, "a store with sample activity never syncs",
-                hint: "name a store that was created without --demo with --store")
+                hint: "use --store to name a store that was created without --demo")
         }
     }
 

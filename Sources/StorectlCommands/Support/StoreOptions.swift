@@ -26,7 +26,7 @@ struct StoreOptions: ParsableArguments {
     static func directory(option: String?, environment: [String: String]) throws -> String {
         if let option {
             guard !option.isEmpty else {
-                throw CommandError(.usage, "--store is empty", hint: "name a directory")
+                throw CommandError(.usage, "--store is empty", hint: "specify a directory")
             }
             return option
         }

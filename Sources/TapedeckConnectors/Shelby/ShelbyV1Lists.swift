@@ -96,7 +96,7 @@ enum ShelbyV1Lists {
             guard let element, let frame = try ShelbyV1Frame(element) else { return }
             frame.refused.forEach { result.refuse($0) }
             let entry = try row.shelbyID("id")
-            // Only the entries of the stream were shared with the user.
+            // Only videos in the stream were shared with the user.
             if list == VideoGroup.stream {
                 context.propose(frame.broadcast(for: nil), at: path, in: &result)
             }

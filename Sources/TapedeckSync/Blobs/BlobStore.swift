@@ -18,7 +18,8 @@ internal import TapedeckModel
 public struct BlobStore: Sendable {
     /// The name of the directory inside the store's directory.
     public static let directoryName = "blobs"
-    /// The name after which drafts are named, because the name of a blob is known only at its end.
+    /// The base name of drafts; a blob's own name, a hash of its bytes, is known only after the
+    /// last byte.
     static let draftName = "new"
     /// The number of bytes to copy at a time.
     private static let chunkBytes = 1 << 20

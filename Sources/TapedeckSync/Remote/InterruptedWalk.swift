@@ -40,7 +40,7 @@ extension RemoteRow {
         return SyncRow(endedWalk(remote, walk.feed).name, bytes)
     }
 
-    /// Returns a row without a value, which deletes an interrupted walk when it is written.
+    /// Returns a row without a value; writing the row deletes an interrupted walk.
     static func endedWalk(_ remote: String, _ feed: RemotePage) -> SyncRow {
         SyncRow("\(key(remote))/walk/\(Digest16(hashing: place(of: feed)).text)", nil)
     }

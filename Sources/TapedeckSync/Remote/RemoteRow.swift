@@ -104,8 +104,7 @@ package struct RemoteRow: Hashable, Sendable {
         return SyncRow(failedReading(remote, feed), bytes)
     }
 
-    /// Returns a row without a value, which deletes the stored failure to read a feed when it is
-    /// written.
+    /// Returns a row without a value; writing the row deletes the stored failure to read a feed.
     static func endedFailure(_ remote: String, _ feed: String) -> SyncRow {
         SyncRow(failedReading(remote, feed), nil)
     }
@@ -151,7 +150,7 @@ package struct RemoteRow: Hashable, Sendable {
         return SyncRow(endedLead(remote, lead.page).name, bytes)
     }
 
-    /// Returns a row without a value, which deletes a linked feed when it is written.
+    /// Returns a row without a value; writing the row deletes a linked feed.
     static func endedLead(_ remote: String, _ page: RemotePage) -> SyncRow {
         SyncRow("\(key(remote))/lead/\(Digest16(hashing: place(of: page)).text)", nil)
     }

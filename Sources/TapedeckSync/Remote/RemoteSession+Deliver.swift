@@ -496,8 +496,8 @@ extension RemoteSession {
             rows: [endedSight(intent, outcome.target)])
     }
 
-    /// Returns a row without a value, which deletes the first sight of a part's last dispatch when
-    /// it is written.
+    /// Returns a row without a value; writing the row deletes the first sight of a part's last
+    /// dispatch.
     private func endedSight(_ intent: Intent, _ target: String) -> SyncRow {
         let name = RemoteRow.dispatch(
             remote.name, intent.event.id, isDerived: intent.isDerived, target)

@@ -143,8 +143,9 @@ extension RemoteRow {
         "\(key(remote))/list/\(Digest16(hashing: Array(list.utf8)).text)"
     }
 
-    /// Returns the row that stores the memory of a list; for the default memory, writing the row
-    /// deletes it.
+    /// Returns the row that stores the memory of a list.
+    ///
+    /// For the default memory, the row has no value; writing it deletes the stored row.
     static func list(_ remote: String, _ list: String, _ memory: ListMemory) -> SyncRow {
         let name = name(remote, list)
         guard memory != ListMemory() else { return SyncRow(name, nil) }

@@ -102,7 +102,7 @@ extension RemoteSession {
                 hasNews = hasNews || newCount > 0
             }
 
-            /// The walk as it is stored in case the sync is interrupted after a page; nil if
+            /// Returns the walk to store in case the sync is interrupted after a page; nil if
             /// continuing it would not save a request.
             func interrupted(after content: RemoteContent) -> InterruptedWalk? {
                 guard let next = content.next, continues(after: content),
@@ -329,7 +329,7 @@ extension RemoteSession {
             content.span != nil || walks.last?.version != nil
         }
 
-        /// Returns the walk as it is stored in case the sync is interrupted after a page; nil if it
+        /// Returns the walk to store in case the sync is interrupted after a page; nil if the walk
         /// need not be continued.
         ///
         /// The parameters are the same as those of `took`.

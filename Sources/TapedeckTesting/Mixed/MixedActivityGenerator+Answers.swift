@@ -132,7 +132,7 @@ extension MixedActivityGenerator {
 
     // MARK: - Recording
 
-    /// Records the next step of the answer being recorded.
+    /// Records the next step of the current answer.
     ///
     /// A step adds or removes a segment, starts the merge (which may fail), or completes the
     /// answer.

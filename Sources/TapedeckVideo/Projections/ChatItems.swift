@@ -32,7 +32,8 @@ enum ChatItems {
         Int64(bitPattern: ~name[1..<9].bigEndianWord)
     }
 
-    /// Returns the position between the messages from `time` or later and all earlier messages.
+    /// Returns the position that separates the messages sent at or after `time` from all earlier
+    /// messages.
     static func end(of time: Int64) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendBigEndian(~UInt64(bitPattern: time))

@@ -121,7 +121,7 @@ struct DeliveredMark: Equatable {
 /// A watch-later mark that a remote shows on a broadcast.
 package struct RemoteMark: Hashable, Sendable {
     package var broadcast: String
-    /// The version at which the current run of observations with the mark began, in Unix
-    /// milliseconds; 0 for a mark that this store delivered.
+    /// The version of the first observation in the current run of observations that show the mark,
+    /// in Unix milliseconds; 0 for a mark that this store delivered.
     package var time: Int64
 }

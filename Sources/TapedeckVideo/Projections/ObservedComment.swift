@@ -111,7 +111,8 @@ enum NaturalID {
     /// Returns bytes that sort like the ids: `whale:7` before `whale:12`.
     static func ordered(_ id: [UInt8]) -> [UInt8] {
         let digits = digits(id)
-        // The bytes of digits are less than 127, so `id` can find the inserted byte.
+        // The inserted byte is at least 127, so it is not a digit, and `id` finds it directly
+        // before the trailing digits.
         return id.dropLast(digits.count) + [UInt8(clamping: 127 + digits.count)] + digits
     }
 

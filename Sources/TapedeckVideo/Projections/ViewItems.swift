@@ -31,7 +31,7 @@ enum ViewItems {
 
     static func time(_ name: [UInt8]) -> UInt64 { name[1..<9].bigEndianWord }
 
-    /// Returns the time in the name of a sent report.
+    /// Returns the time encoded in the item name of a sent report.
     static func time(_ name: [UInt8], of counting: [UInt8]) -> UInt64 {
         let begin = told.count + counting.count + 1
         return name[begin..<begin + 8].bigEndianWord

@@ -240,8 +240,8 @@ extension VideoQueries {
     /// Returns the places, after `place`, of the broadcasts of the `count` most recently shared
     /// videos, earliest first.
     ///
-    /// If at most `count` broadcasts come after `place`, the result contains all of them, because
-    /// videos are sorted by their latest broadcast.
+    /// If at most `count` broadcasts come after `place`, the result is complete: the videos of all
+    /// these broadcasts are then among the `count` most recently shared.
     func broadcasts(from place: BroadcastPlace, ofFirst count: Int) throws -> [BroadcastPlace] {
         try broadcasts(from: place, of: sharedLast(count))
     }

@@ -45,9 +45,9 @@ public struct LikerEntry: Codable, Hashable, Sendable {
 extension VideoQueries {
     /// Returns the users who like an answer, each listed once.
     ///
-    /// Users are sorted by their first likes on the remote. The first likes never change, so a page
-    /// continues where the previous one ended, even if likes are added in between. The cost depends
-    /// on the size of the page.
+    /// Users are sorted by their first likes on the remote. A user's first like never changes, so a
+    /// page continues where the previous one ended, even if likes are added in between. The cost
+    /// depends on the size of the page.
     ///
     /// - Parameter answer: The answer's id.
     public func likers(

@@ -5,17 +5,18 @@ internal import TapedeckModel
 extension LiveArrangement where Self == ArrangedList<GroupEntry, GroupEntry> {
     /// A part of a group; see `VideoQueries.videos(in:at:from:newest:playableOnly:limit:cursor:)`.
     ///
-    /// The rows before the part are also kept in memory. With `playableOnly`, so are
-    /// `QueryLimits.groupScanMax` rows from the start of the part. Throws
-    /// `ModelError` with `.usage` for arguments that are out of range.
+    /// The `index` rows before the part are also kept in memory. With `playableOnly`, up to
+    /// `QueryLimits.groupScanMax` rows from the start of the part are kept instead of `limit` rows.
+    /// Throws `ModelError` with `.usage` for arguments that are out of range.
     ///
-    /// - Parameters: - index: The number of rows to skip at the front; at most
-    ///   `QueryLimits.groupCountMax`. - newest: The maximum size of the group; nil for no limit. If
-    ///   the group is in timeline order, its size is measured in broadcasts: the group is limited
-    ///   to the videos of the `newest` most recent broadcasts, and these broadcasts are read again
-    ///   after each new broadcast. Otherwise, the size is measured in entries from the front. -
-    ///   playableOnly: Whether to leave out videos that are not known to be playable. - limit: The
-    ///   maximum number of videos.
+    /// - Parameters:
+    ///   - index: The number of rows to skip at the front; at most `QueryLimits.groupCountMax`.
+    ///   - newest: The maximum size of the group; nil for no limit. If the group is in timeline
+    ///     order, its size is measured in broadcasts: the group is limited to the videos of the
+    ///     `newest` most recent broadcasts, and these broadcasts are read again after each new
+    ///     broadcast. Otherwise, the group is limited to its first `newest` entries.
+    ///   - playableOnly: Whether to leave out videos that are not known to be playable.
+    ///   - limit: The maximum number of videos.
     public static func part(
         of group: VideoGroup, from index: Int = 0, newest: Int? = nil, playableOnly: Bool = false,
         limit: Int = QueryLimits.pageCountDefault, projections: VideoProjections = .standard

@@ -75,8 +75,8 @@ struct EpisodesShown {
     static let lengthMax = QueryLimits.episodeHoursMax * 3_600_000
 
     let now: UTCTime
-    /// The length, in milliseconds, of the window before the end of an episode in which the episode
-    /// is shown; nil to show it from its start.
+    /// The number of milliseconds before an episode's end during which the episode is shown; nil to
+    /// show it from its start.
     private let window: Int64?
     private var episodes: [ListedEpisode] = []
     /// The time at which the shown episodes change, in milliseconds since 1970.

@@ -62,7 +62,7 @@ extension VideoQueries {
 
     /// Returns a page of two consecutive lists: pending entries, then entries that remotes show.
     ///
-    /// - Parameter first: The first list, whose pages are read until the list ends.
+    /// - Parameter first: The list that is read first; when it ends, the second list follows.
     func page<Entry>(
         _ first: PageCursor.List, of firstPage: (Int, String?) throws -> ([Entry], next: String?),
         then secondPage: (Int, String?) throws -> ([Entry], next: String?), limit: Int,

@@ -128,8 +128,8 @@ extension VideoQueries {
     /// id. Comments without a known time come first. A broadcast whose text also exists as a
     /// comment is left out.
     ///
-    /// - Parameter after: The name of the item after which to start, without the letter of its
-    ///   list; nil to start at the beginning.
+    /// - Parameter after: The name of the item to start after, without the leading letter that
+    ///   identifies its list; nil to start at the beginning.
     private func comments(
         of projection: some Projection, _ key: Tag, after: [UInt8]?, limit: Int
     ) throws -> [(place: [UInt8], entry: CommentEntry)] {

@@ -71,7 +71,7 @@ public struct SearchIndex<Base: Projection>: Projection {
     }
     /// The tables of terms and of term beginnings, kind by kind.
     public var tables: [String] { kinds.flatMap(\.tables) }
-    /// True, because the index is maintained only after a search has used it.
+    /// True, so that a store that is never searched does not maintain the index.
     public var isOnDemand: Bool { true }
     /// False, because observers follow the results, not the index.
     public var rowsAreFollowed: Bool { false }

@@ -119,7 +119,8 @@ final class SearchSource {
     }
 }
 
-/// A sequence of rows with the same key prefix, in key order; the rest of each key is a place.
+/// A sequence of rows with the same key prefix, in key order; the rest of each key encodes a place
+/// in the search order (`SearchPlace`).
 struct SearchRun {
     private let prefix: [UInt8]
     private let read: (_ lower: [UInt8], _ upper: [UInt8], Int) throws -> [Row]

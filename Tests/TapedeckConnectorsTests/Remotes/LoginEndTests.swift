@@ -163,8 +163,11 @@ import Testing
         try checkSyncs(second)
     }
 
-    /// The clock of the second device is an hour ahead when the user logs in, and then right; the
-    /// user ends the logins after that or, unknown to the second device, before.
+    /// The second device's clock is an hour ahead while the user logs in on it, and is then
+    /// corrected.
+    ///
+    /// The user ends the logins on the first device, either after this login or before it; when
+    /// logging in, the second device does not know about the earlier end.
     @Test(arguments: [true, false], [true, false])
     func fastClockDoesNotProtectALogin(isRemoval: Bool, isEndedBefore: Bool) throws {
         func end() throws {

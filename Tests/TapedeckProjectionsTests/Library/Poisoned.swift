@@ -6,7 +6,7 @@ struct PoisonError: Error, CustomStringConvertible {
     let description: String
 }
 
-/// A projection with the canonical law; its fold refuses notes that contain `word`.
+/// A projection with the fold law `.canonical`; its fold refuses notes that contain `word`.
 struct PoisonedNotes: Projection {
     let name = "poisoned"
     let version = 1

@@ -9,7 +9,7 @@ extension BenchSync {
     /// Devices that were offline for a while reconnect at the same time, each with 100 events.
     ///
     /// 1. A thousand real devices, four per space. In the end, all devices of a space have the same
-    ///    events. The stores of the devices are also on the measured machine.
+    ///    events. The devices' stores are also on the machine that is being measured.
     /// 2. The same number of connections, all in one space, which is the worst case for a server
     ///    that refuses stale pushes. Two real devices then read the result.
     func reconnect() async throws {

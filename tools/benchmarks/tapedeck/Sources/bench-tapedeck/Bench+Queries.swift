@@ -197,7 +197,7 @@ extension Bench {
     }
 }
 
-/// Returns the nanoseconds of a clock that all processes share.
+/// Returns the time, in nanoseconds, of a monotonic clock that all processes share.
 private func monotonicNanoseconds() -> UInt64 {
     var time = timespec()
     clock_gettime(CLOCK_MONOTONIC, &time)
