@@ -43,7 +43,8 @@ public enum Connectors {
     /// Validates and normalizes the parts to read from a remote: the schedules of TVmaze, or the
     /// lists of Shelby's API v1.
     ///
-    /// Throws `SyncError` with `.usage` for an unknown part, or if the remote has no parts.
+    /// Throws `SyncError` with `.usage` if a part is unknown, if there are too many parts, or if
+    /// `parts` is not empty and the remote has no parts.
     static func parts(
         of system: String, url: String, _ parts: [String]
     ) throws(SyncError) -> [String] {

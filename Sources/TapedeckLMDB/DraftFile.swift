@@ -109,7 +109,7 @@ package final class DraftFile {
 
     /// Removes the drafts of a target whose writers no longer exist.
     ///
-    /// Drafts that cannot be examined or removed are left; they only take space.
+    /// Drafts that cannot be examined or removed are left in place; they only take up space.
     package static func removeAbandoned(of target: String) {
         let (folder, name) = (PathParts.folder(of: target), PathParts.name(of: target))
         let entries = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []

@@ -133,8 +133,8 @@ package final class Environment: Sendable {
 
     /// Opens a table; call this once at the start, before any other transaction.
     ///
-    /// An existing file must contain its tables. If a table is missing, its name must have been
-    /// damaged, and an empty table in its place would silently return wrong results.
+    /// An existing file must already contain all of its tables. If a table is missing, its name
+    /// must have been damaged, and an empty table in its place would silently return wrong results.
     ///
     /// - Parameter creates: Whether to create a missing table; if nil, `Options.creates` applies.
     package func openTable(

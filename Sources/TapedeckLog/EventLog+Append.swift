@@ -137,7 +137,7 @@ extension EventLog {
     /// Commits pending requests until there are none.
     ///
     /// - Parameter isHere: Whether this runs on a caller's thread. A caller's thread should not do
-    ///   the work of other callers, so it leaves requests that arrive after its own commit to the
+    ///   the work of other callers, so after its own commit, it leaves any waiting requests to the
     ///   writer's queue.
     func drain(isHere: Bool = false) {
         while let requests = queue.take(

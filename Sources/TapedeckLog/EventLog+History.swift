@@ -85,7 +85,8 @@ extension EventLog {
         return UInt32(littleEndian: record.loadUnaligned(as: UInt32.self))
     }
 
-    /// Returns the mark of this history up to `position` and the override change `change`.
+    /// Returns the mark of the log's history up to `position`, with number `change` as its last
+    /// override change.
     ///
     /// The cost is a lookup per origin, and more lookups for origins with events after the
     /// position.

@@ -100,7 +100,7 @@ final class NewStore {
         for file in [part.log, part.marker, part.path] { try DurableFile.synchronize(file) }
         // An older program may have created a store without the lock.
         guard !place.exists else { throw place.isThere }
-        // A lock file that is already here describes writes to another log.
+        // A lock file that is already in this directory belongs to another log.
         unlink(place.log + "-lock")
         hasPlacedLog = true
         try DurableFile.move(part.log, to: place.log)

@@ -18,7 +18,7 @@ public protocol Event: Sendable {
     /// The functions that convert payloads from each schema version to the next, starting with
     /// version 1.
     ///
-    /// Empty until the schema changes in a way that `init(payload:)` would misread.
+    /// Empty until a schema change would make `init(payload:)` misread older payloads.
     static var upcasters: [Upcaster] { get }
     /// The rule by which compaction may remove events of this type.
     static var retention: Retention { get }

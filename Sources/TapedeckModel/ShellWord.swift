@@ -2,8 +2,8 @@
 package enum ShellWord {
     /// Returns `text` as one word for a POSIX shell; unchanged if it contains no special character.
     ///
-    /// Characters that are invisible in a terminal are written as escapes, which bash, zsh and POSIX
-    /// shells since 2024 read.
+    /// Characters that are invisible in a terminal are written as escapes inside `$'…'`, a form
+    /// that bash, zsh and shells that follow POSIX.1-2024 understand.
     package static func quoted(_ text: String) -> String {
         if !text.isEmpty, text.utf8.allSatisfy(isPlain) { return text }
         let escapes = text.unicodeScalars.contains(where: isHidden)

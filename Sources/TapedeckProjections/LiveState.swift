@@ -93,12 +93,12 @@ extension LiveFailure {
     }
 }
 
-/// Reports the remotes for which a list's data is waiting.
+/// Reports the remotes that a list is waiting for.
 package protocol LiveRemotes: Sendable {
     /// The projection that lists the remotes.
     var projection: any Projection { get }
 
-    /// Returns the remotes of the given systems for which data is waiting, with the reasons.
+    /// Returns the remotes of the given systems that a list is waiting for, and the reasons.
     func waits(at systems: [String], _ views: Views) throws -> [RemoteWait]
 }
 

@@ -170,7 +170,8 @@ package struct SyncSession {
         }
     }
 
-    /// Stores the wait unless the device is offline, because the network state is already stored.
+    /// Stores the wait; does nothing if the device is offline, because the stored network state
+    /// already shows that.
     private mutating func note(_ wait: SyncWait) throws(LogError) {
         guard try NetworkState.current(in: log) != .offline else { return }
         upstream.wait = wait

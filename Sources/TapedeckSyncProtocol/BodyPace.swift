@@ -4,8 +4,9 @@
 /// for the headers nor one for silence would stop it. A fixed limit for the whole body would either
 /// be long or cut off slow links, so the limit grows with the received bytes.
 ///
-/// The pace can be checked whenever a part of the body arrives. If nothing more arrives, only a wait
-/// until the deadline or a time limit for silence can end the body.
+/// The pace can be checked whenever a part of the body arrives. If nothing more arrives, nothing
+/// triggers a check, so the caller must also stop waiting at the deadline or after a limited time
+/// of silence.
 package struct BodyPace: Sendable {
     /// Returns the current time.
     package typealias Clock = @Sendable () -> ContinuousClock.Instant

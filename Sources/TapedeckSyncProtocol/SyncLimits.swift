@@ -21,7 +21,7 @@ package enum SyncLimits {
     package static let compressedBytesMin = 512
     /// The time that a body may take to arrive however short it is, in seconds.
     package static let bodySecondsMax = 30
-    /// The minimum number of bytes of a body per second after `bodySecondsMax`; half the rate of a
-    /// slow mobile link.
+    /// The minimum rate, in bytes per second, at which a body must arrive after the first
+    /// `bodySecondsMax` seconds; half the rate of a slow mobile link.
     package static let bodyBytesPerSecondMin = 4 << 10
 }

@@ -88,7 +88,7 @@ extension Activity {
     var isAboutAnswer: Bool { draw >> 33 & 15 == 0 }
     /// Whether a broadcast that was observed again is on the watch-later list.
     var isMarked: Bool { count & 1 == 1 }
-    /// The time at which a broadcast that was observed again was updated, in seconds since 1970.
+    /// For a broadcast that is observed again, the time of its update, in seconds since 1970.
     var updatedSeconds: UInt64 { seconds + count * 60 }
     /// The time at which the content's URL expires, in seconds since 1970: six hours after the
     /// activity.

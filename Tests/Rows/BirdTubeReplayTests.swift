@@ -75,7 +75,7 @@ import Testing
                     intents.append((id, String(tag.name)))
                 }
             }
-            // Reads the views, so that each batch is folded separately.
+            // Read the projections after each batch, so that each batch is folded separately.
             _ = try store.projections.read(nil) { try VideoQueries($0).submissions().videos.count }
         }
         let (report, differences) = try store.projections.verify()

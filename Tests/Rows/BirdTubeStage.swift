@@ -22,7 +22,7 @@ final class BirdTubeStage: Sendable {
         remotes = StoreRemotes(store.log, store.projections)
     }
 
-    /// Runs the simulated system while `body` runs; the store's clock follows the system's.
+    /// Runs the simulator while `body` runs; the store's clock follows the system clock.
     static func run(_ body: @Sendable (BirdTubeStage) async throws -> Void) async throws {
         let place = try TemporaryStore("birdtube")
         let now = SimulatorServer.Configuration.systemTime

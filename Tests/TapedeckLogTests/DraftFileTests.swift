@@ -96,7 +96,8 @@ import Testing
         #expect(error?.number == ENOENT)
     }
 
-    /// Exports and backups remove what a killed process has left of the same file.
+    /// Exports and backups remove the partial file that a killed process left behind for the same
+    /// destination.
     @Test func exportsAndBackupsCleanUp() throws {
         let log = try EventLog.create(directory.file("store"))
         defer { log.close() }

@@ -260,7 +260,8 @@ import Testing
         #expect(report.problemCount > 300)
     }
 
-    /// A checksum is not a secret, so sequence numbers must not be trusted.
+    /// Anyone can compute a checksum, so a record with a valid checksum can still contain a forged
+    /// sequence number.
     @Test(arguments: [0, 9, 11, 1_000_000_000, 1 << 63, .max - 1, .max] as [UInt64])
     func forgedSequenceNumbersAreDamage(_ sequence: UInt64) throws {
         let directory = try TemporaryDirectory()

@@ -44,7 +44,8 @@ import Testing
 
     private static let names = (0..<400).map { "volume \($0)" }
 
-    /// Records a history, and many keys with a few rows each, so that there is something to spill.
+    /// Records a random history, and a few events for each of many keys, so that a rebuild has
+    /// something to spill.
     private func fill(_ store: TestStore, _ random: inout SeededGenerator) throws {
         let history = try HistoryGenerator(events: 2_000, books: 40, readers: 20)
             .generate(&random)

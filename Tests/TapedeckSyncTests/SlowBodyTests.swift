@@ -51,7 +51,7 @@ import Testing
         #expect(error == .tooSlow && stopwatch.passed == .seconds(30))
     }
 
-    /// Pauses of almost 30 s do not end a body that keeps the pace.
+    /// A body may pause for almost 30 s at a time if it is fast enough overall.
     @Test func bodiesThatPauseArrive() async throws {
         let stopwatch = Stopwatch()
         let part = [UInt8](repeating: 1, count: 128 << 10)

@@ -11,10 +11,10 @@ enum PrintedCommand {
     /// The values of these options on this program's command line.
     private static let given = values(in: CommandLine.arguments)
 
-    /// Returns a text with the user's options added to its commands, such as
+    /// Returns `text` with the user's options added to the commands in it that accept them, as in
     /// `storectl sync --store tv home`.
     ///
-    /// The options follow the command's name, because all commands accept them there.
+    /// The options follow the command's name, where every such command accepts them.
     static func completed(_ text: String) -> String { completed(text, with: given) }
 
     /// - Parameter given: The options and their values.

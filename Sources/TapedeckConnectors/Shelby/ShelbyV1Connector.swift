@@ -163,8 +163,8 @@ package struct ShelbyV1Connector: Connector {
     /// Returns `.unauthorized` for an unknown token: the user may have a newer one, whose sessions
     /// continue.
     ///
-    /// Shelby responds to an unknown token with 404. Without Shelby's envelope, a 404 is the response
-    /// of a proxy.
+    /// Shelby responds to an unknown token with 404. A 404 without Shelby's envelope comes from a
+    /// proxy.
     package func logOutFailure(_ response: RemoteResponse) -> SyncFailure? {
         do {
             _ = try ShelbyV1Documents.result(response)

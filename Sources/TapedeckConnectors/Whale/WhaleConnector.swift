@@ -275,7 +275,7 @@ package struct WhaleConnector: Connector {
         WhaleConnector.isNumber(id) && !list.entries.contains(id)
     }
 
-    /// Returns the removals from a list without a count.
+    /// Returns the findings for a list that has no count; its removals need confirmation.
     ///
     /// A removal while the pages are read moves rows to pages that have already been read, so an
     /// entry must be missing twice. If rows are repeated because the order of the list is not

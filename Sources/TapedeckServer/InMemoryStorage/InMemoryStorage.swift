@@ -3,7 +3,7 @@ internal import Synchronization
 package import TapedeckModel
 package import TapedeckSyncProtocol
 
-/// A storage in memory, for tests and simulators.
+/// In-memory storage for tests and simulators.
 ///
 /// All methods are synchronous, so that a single-threaded simulator can call them directly. With a
 /// deterministic clock and source of lineages, the storage is deterministic.

@@ -502,7 +502,7 @@ package struct Delivery: Hashable, Sendable {
     /// If the feed was read in a pass that began after the intent was recorded, `isAskedFirst` is
     /// ignored.
     package var shownBy: String?
-    /// The time, in milliseconds, after the dispatch within which the effect may still appear.
+    /// The time after the dispatch within which the effect may still appear, in milliseconds.
     ///
     /// Set only if the time is longer than the manifest's `settling`. Until the time has passed, a
     /// probe that finds nothing is repeated.

@@ -77,7 +77,8 @@ struct Custody {
         var since = intent.receivedAt
         for claim in claims.sorted(by: { $0.position < $1.position })
         where claim.receivedAt >= since + lease + margin {
-            // If a device claims the intent again, no other device has held it in the meantime.
+            // If the holder claims the intent again, its `since` keeps the first value, because no
+            // other device has held the intent in between.
             let first = holder?.claim.origin == claim.origin ? holder?.since : nil
             holder = (claim, first ?? since + lease + margin)
             since = claim.receivedAt

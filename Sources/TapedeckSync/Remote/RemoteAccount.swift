@@ -139,7 +139,8 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
     /// long values.
     private static let recognizedCount = 8
 
-    /// Returns `text` without the login's secrets, complete or shortened.
+    /// Returns `text` with the login's secrets replaced by `[secret]`, even where a secret was
+    /// shortened.
     func redacting(_ text: String) -> String {
         let values = [
             secrets.password, secrets.token, secrets.tokenSecret, secrets.consumerKey,

@@ -14,11 +14,11 @@ public import TapedeckModel
 /// ```
 ///
 /// The wanted videos are the current one and the next `aheadCount` videos, in this order and
-/// without duplicates. A video is skipped if it is on disk, its URL is valid, its last attempt
-/// failed and no retry is due, or the network does not permit extraction. The first remaining video
-/// is extracted. Any other running extraction is cancelled. An extraction that has run for
-/// `timeoutSeconds` is also cancelled, and its video is skipped in this plan. Record the timeout as
-/// a failure, and plan again.
+/// without duplicates. A video is skipped if it is already on disk, if its content URL is still
+/// valid, if its last attempt failed and no retry is due yet, or if the network does not permit
+/// extraction. The first remaining video is extracted. Any other running extraction is cancelled.
+/// An extraction that has run for `timeoutSeconds` is also cancelled, and its video is skipped in
+/// this plan. Record the timeout as a failure, and plan again.
 public struct ExtractionPolicy: Hashable, Sendable {
     /// The number of wanted videos after the current one.
     public var aheadCount: Int

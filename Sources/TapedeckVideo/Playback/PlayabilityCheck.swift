@@ -61,7 +61,7 @@ public enum PlayabilityCheck: Hashable, Sendable {
     /// needed no request never expires.
     public static let findingMilliseconds: Int64 = 30 * 86_400_000
 
-    /// The maximum size of an answer in bytes; a larger answer is not read as oEmbed.
+    /// The maximum size of a provider's answer, in bytes; a larger answer is not parsed as oEmbed.
     public static let answerBytesMax = 1 << 20
 
     /// Returns the finding for a provider's answer; the answer is ignored if no request was needed.

@@ -83,7 +83,8 @@ extension KeyedState where State: CommentedState {
 /// The names of items; see `CommentedState`.
 enum CommentItems {
     static let observed: [UInt8] = [UInt8(ascii: "o")]
-    /// The name prefixes of all posts and comments; each list is sorted by time.
+    /// The name prefixes of the items that are posts or comments; the items with the same prefix
+    /// are sorted by time.
     static let lists = [BroadcastItems.byTime, BroadcastItems.posted, observed]
     private static let pointer: [UInt8] = [UInt8(ascii: "n")]
     private static let echo: [UInt8] = [UInt8(ascii: "q")]

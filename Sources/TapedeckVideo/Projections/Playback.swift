@@ -215,7 +215,7 @@ public struct Playback: Projection {
 
     /// Returns whether a position counts as the end; false if the duration is unknown.
     static func isEnd(_ position: Double, of duration: Double) -> Bool {
-        // A video that is no longer than the credits finishes only at its very end.
+        // If the video is no longer than the credits, only its very end counts as the end.
         duration > 0 && position >= (duration > endSeconds ? duration - endSeconds : duration)
     }
 

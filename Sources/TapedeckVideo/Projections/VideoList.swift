@@ -312,7 +312,8 @@ public struct VideoList: Projection {
         if wire.liked != nil, let time = event.fact?.observedAt {
             key.state.likesToldAt = max(time, key.state.likesToldAt ?? time)
         }
-        // Most broadcasts are new and do not win, so copy only what becomes an item.
+        // Most broadcasts are new and do not become the winner, so copy only the bytes that the
+        // items store.
         let pointerName = RowKey(event.payload.bytes(wire.broadcast, after: BroadcastItems.byID))
         guard let pointer = key.item(pointerName) else {
             let time = wire.createdAt ?? 0

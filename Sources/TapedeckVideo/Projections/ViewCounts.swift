@@ -194,8 +194,8 @@ extension KeyedState<ViewCounts.State> {
         try tell(id, from: nil, to: try viewOutcome(of: id), for: counting)
     }
 
-    /// Records whether a report was sent to a remote instead of the opening that started the
-    /// window.
+    /// Records whether, and when, a report was sent to a remote in place of the opening that
+    /// started the window.
     fileprivate mutating func tell(
         _ id: [UInt8], from old: IntentOutcome?, to new: IntentOutcome?, for counting: [UInt8]
     ) throws(ModelError) {

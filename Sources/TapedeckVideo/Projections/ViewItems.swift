@@ -20,8 +20,10 @@ enum ViewItems {
         return RowKey(bytes + id)
     }
 
-    /// Returns the prefix of the names of reports that were sent instead of an opening that started
-    /// a window; it ends with a zero byte, which no id contains.
+    /// Returns the name prefix of all reports that were sent in place of the opening `counting`,
+    /// which started a window.
+    ///
+    /// The prefix ends with a zero byte, which no id contains.
     static func told(_ counting: [UInt8]) -> RowKey { RowKey(told + counting + [0]) }
     static func told(_ counting: [UInt8], _ time: UInt64, _ id: [UInt8]) -> RowKey {
         var bytes = told + counting + [0]

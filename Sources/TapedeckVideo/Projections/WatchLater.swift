@@ -41,8 +41,9 @@ public enum WatchLaterRule: String, Sendable {
 ///
 /// Once a remote has confirmed a toggle that set a mark, the remote controls the mark: if the
 /// remote withdraws the mark in a later version, the mark is removed here, too. If a run begins at
-/// the version at which the toggle was confirmed, the run is not a second mark. The mark keeps the
-/// time of the toggle, no matter how long the remote took to confirm the toggle.
+/// the version at which the toggle was confirmed, the run shows the toggle's own mark and does not
+/// set a second one. The mark keeps the time of the toggle, no matter how long the remote took to
+/// confirm the toggle.
 ///
 /// Table 2 contains the list in timeline order: the video with the most recently created broadcast
 /// on the remote comes first. Table 1 contains the videos that are not on the list, but that a
@@ -248,7 +249,7 @@ public struct WatchLater: Projection {
     ) {
         if let bytes = key.item(viewing), let held = FoldOrder(item: bytes) {
             guard order < held else { return }
-            // The viewing crossed earlier than previously known. If the later crossing is the
+            // The viewing crossed 75 % earlier than previously known. If the later crossing is the
             // latest clear, marks set between the two crossings may have to be restored.
             guard held != key.state.clear else {
                 key.requestRefold()

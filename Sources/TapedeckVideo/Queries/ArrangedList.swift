@@ -54,7 +54,7 @@ public struct ArrangedList<Row: Hashable & Sendable, Entry: Hashable & Sendable>
     public func subject(of entry: Entry) -> String { name(entry) }
 }
 
-/// A row of a live list, which may have no entry.
+/// A row of a live list; it may yield no entry.
 public struct LiveRow<Shown: Hashable & Sendable>: Hashable, Sendable {
     let shown: Shown?
     /// The time in the row's key, in milliseconds since 1970; 0 if the key contains no time.

@@ -35,9 +35,9 @@ public struct SearchIndex<Base: Projection>: Projection {
     let base: Base
     /// The kinds of indexed things, in the order of their tables.
     let kinds: [SearchHit.Kind]
-    /// Returns the things in a state.
+    /// Returns the indexed things that a state contains.
     let things: @Sendable (Base.State, Tag) -> [SearchThing]
-    /// Returns the thing in an item; nil if the item contains none.
+    /// Returns the indexed thing that an item contains; nil if it contains none.
     let thingOfItem: (@Sendable (Row, Tag) throws -> SearchThing?)?
 
     init(

@@ -85,7 +85,8 @@ final class SearchSource {
             })
     }
 
-    /// Returns the tables and prefixes for a term and the longer terms that begin with it.
+    /// Returns the tables and prefixes to read in order to find a term and all longer terms that
+    /// begin with it.
     private func tables(ofLonger term: [UInt8]) throws -> [(table: Int, term: [UInt8])] {
         guard let starts, SearchRow.count(of: term) <= SearchRow.lettersPerStart else {
             return try terms(beginningWith: term).map { (terms, $0) }

@@ -89,8 +89,8 @@ import Testing
                     "TAPEDECK_SEED=\(seed)")
                 for video in world.videos {
                     let entry = shown.first { $0.key == "youtube:\(video.id)" }
-                    // If the request for a view was lost, the view still counts as one of the
-                    // user's own views until the number of views in the list rises.
+                    // If the request that reports a view was lost, the view still counts as one of
+                    // the user's own views until the view count in the list rises.
                     let own = entry?.ownViews ?? 0
                     #expect(
                         (entry?.views ?? 0) - own == video.viewer && own <= 1,

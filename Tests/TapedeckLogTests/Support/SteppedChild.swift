@@ -4,8 +4,8 @@ import Testing
 /// A process that runs commands on a store and stops at each system call that other processes can
 /// notice.
 ///
-/// See `Tests/CrashChild/main.swift`. Only one such process runs at a time, so the replies
-/// to its stops determine the run.
+/// See `Tests/CrashChild/main.swift`. Only one such process runs at a time, so the test's choices
+/// at the stops (`go`, `fail` or `end`) determine the run.
 final class SteppedChild {
     /// The state of the process.
     enum State: Equatable {

@@ -116,8 +116,8 @@ extension Simulation {
 
     /// Checks invariants 2 and 3.
     ///
-    /// Refused events are not lost. A payload may occur in several events only if the events have
-    /// the same source and at most one of them is not refused.
+    /// Refused events are not lost. Several events may have the same payload only if they have the
+    /// same source and all of them, or all but one, are refused.
     private func checkPayloads(_ device: Device, _ log: EventLog) throws {
         var found: [UInt64: [EventEnvelope]] = [:]
         for event in try device.named() {
