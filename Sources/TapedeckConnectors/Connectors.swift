@@ -102,14 +102,8 @@ public enum Connectors {
                 let owners = try runner.read([projections.accounts.name]) {
                     try VideoQueries($0, projections: projections).owners(at: remote.system)
                 }
-                guard let own = owners.first, owners.count > 1 else { return owners.first?.account }
-                throw SyncFailure(
-                    .conditionFailed,
-                    "devices with different logins on \(remote.name) have synced with each other: "
-                        + owners.map(named).joined(separator: " and "),
-                    hint: "drop the changes that \(own.nickname) must not send (storectl outbox "
-                        + "lists them, storectl outbox drop EVENT drops one), then run storectl "
-                        + "login \(remote.name) as \(own.nickname) on each device")
+                if let conflict = conflict(of: owners, at: remote) { throw conflict }
+                return owners.first?.account
             },
             remote: {
                 let known = try runner.read([Remotes().name]) { try Remotes.all($0) }
@@ -122,6 +116,20 @@ public enum Connectors {
                     remote.system, url: remote.url, parts: remote.parts, projections: projections,
                     blobs: blobs)
             })
+    }
+
+    /// Returns the failure if a store may belong to several accounts; nil if it cannot.
+    ///
+    /// - Parameter owners: See `VideoQueries.owners`.
+    static func conflict(of owners: [AccountEntry], at remote: Remote) -> SyncFailure? {
+        guard let own = owners.first, owners.count > 1 else { return nil }
+        return SyncFailure(
+            .conditionFailed,
+            "devices with different logins on \(remote.name) have synced with each other: "
+                + owners.map(named).joined(separator: " and "),
+            hint: "drop the changes that \(own.nickname) must not send (storectl outbox lists "
+                + "them, storectl outbox drop EVENT drops one), then run storectl login "
+                + "\(remote.name) --replace as \(own.nickname) on each device")
     }
 
     private static func named(_ account: AccountEntry) -> String {

@@ -40,18 +40,25 @@ extension StoreRemotes {
     /// deliveries must not be sent under another account. The sign-in is recorded unless the user
     /// is already signed in.
     ///
-    /// - Parameter isNew: Whether to create the account first.
+    /// - Parameters:
+    ///   - isNew: Whether to create the account first.
+    ///   - replacesOthers: Whether the store shall belong to this account if stores with different
+    ///     logins have synced with each other. Pending changes that were not dropped are then sent
+    ///     from this account, even if the user of another account made them.
     /// - Returns: The remote's id for the account.
     ///
     /// Throws `SyncError` with `.notFound`, `.usage` (the system requires a different kind of
     /// login, or does not let programs create accounts), `.unauthorized`, `.conditionFailed` (the
-    /// new account already exists, or the store belongs to another account), `.offline`, or another
-    /// code for a failure of the remote.
+    /// new account already exists, the store belongs to another account, or it may belong to several
+    /// accounts and `replacesOthers` is false), `.offline`, or another code for a failure of the
+    /// remote.
     @discardableResult
     public func logIn(
-        _ name: String, _ credentials: RemoteCredentials, isNew: Bool = false
+        _ name: String, _ credentials: RemoteCredentials, isNew: Bool = false,
+        replacesOthers: Bool = false
     ) async throws -> String {
-        try await logIn(name, credentials, isNew ? .signUp : .logIn)
+        try await logIn(
+            name, credentials, isNew ? .signUp : .logIn, replacesOthers: replacesOthers)
     }
 
     /// Links another service, such as Twitter, to the account that this device is logged in to.
@@ -150,11 +157,15 @@ extension StoreRemotes {
     }
 
     private func logIn(
-        _ name: String, _ credentials: RemoteCredentials, _ purpose: LoginPurpose
+        _ name: String, _ credentials: RemoteCredentials, _ purpose: LoginPurpose,
+        replacesOthers: Bool = false
     ) async throws -> String {
         let (remote, connector, knownEnds) = try await offThread {
             try self.checkLogin(at: name)
             let found = try self.connector(of: name)
+            if !replacesOthers, let conflict = try ownerConflict(at: found.0) {
+                throw SyncError(conflict)
+            }
             // Without this check, the remote would create an account that this store then rejects.
             if purpose.isNew,
                 let own = try Connectors.connection(with: found.0, runner, projections).account()
@@ -172,7 +183,8 @@ extension StoreRemotes {
         do {
             account = try await logIn(
                 remote, connector,
-                RemoteLogin(secrets: credentials.secrets, knownEnds: knownEnds), purpose, transport)
+                RemoteLogin(secrets: credentials.secrets, knownEnds: knownEnds), purpose, transport,
+                replacesOthers: replacesOthers)
         } catch {
             await transport.close()
             throw Self.named(error, remote, RemoteLogin(secrets: credentials.secrets))
@@ -199,7 +211,7 @@ extension StoreRemotes {
 
     private func logIn(
         _ remote: Remote, _ connector: any Connector, _ new: RemoteLogin,
-        _ purpose: LoginPurpose, _ transport: HTTPRemoteTransport
+        _ purpose: LoginPurpose, _ transport: HTTPRemoteTransport, replacesOthers: Bool
     ) async throws -> RemoteAccount {
         var login = new
         if case .link(let known) = purpose { login = known }
@@ -208,7 +220,7 @@ extension StoreRemotes {
         let (account, observations) = try await sender.logIn(connector, as: login.account) {
             try step(connector, new.secrets, purpose, $0)
         }
-        try await signIn(account, at: remote)
+        try await signIn(account, at: remote, replacesOthers: replacesOthers)
         login.account = account
         try logins.write(login, for: remote)
         // The sync may have been waiting for this login, so end its wait.
@@ -246,7 +258,9 @@ extension StoreRemotes {
     ///
     /// If two logins run at the same time, the store belongs to the account that is recorded first.
     /// If the account's name does not fit into an event, only this device knows about the login.
-    private func signIn(_ account: RemoteAccount, at remote: Remote) async throws {
+    private func signIn(
+        _ account: RemoteAccount, at remote: Remote, replacesOthers: Bool
+    ) async throws {
         let former = try await offThread { try? logins.read(remote)?.account?.user }
         guard let signIn = try? SignIn(account.user, at: remote.system) else {
             return try account.check(against: former, at: remote)
@@ -254,10 +268,21 @@ extension StoreRemotes {
         let projections = projections
         try await runner.decide(reading: [projections.accounts.name]) { views in
             let queries = VideoQueries(views, projections: projections)
-            let own = try queries.ownAccount(at: remote.system)?.account
-            try account.check(against: own ?? former, at: remote)
+            let owners = try queries.owners(at: remote.system)
+            try account.check(against: owners.first?.account ?? former, at: remote)
+            // Another login may have arrived since the first check.
+            if !replacesOthers, let conflict = Connectors.conflict(of: owners, at: remote) {
+                throw conflict
+            }
             return try signIn.decide(queries)
         }
+    }
+
+    private func ownerConflict(at remote: Remote) throws -> SyncFailure? {
+        let owners = try runner.read([projections.accounts.name]) {
+            try VideoQueries($0, projections: projections).owners(at: remote.system)
+        }
+        return Connectors.conflict(of: owners, at: remote)
     }
 }
 

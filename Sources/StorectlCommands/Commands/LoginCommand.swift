@@ -84,6 +84,14 @@ struct LoginCommand: AsyncParsableCommand {
     @Flag(help: "Create the account first.")
     var signUp = false
 
+    @Flag(
+        help: ArgumentHelp(
+            """
+            Let the store belong to this account if devices with different logins have synced; \
+            changes that were not dropped are sent from it.
+            """))
+    var replace = false
+
     @OptionGroup var options: StoreOptions
 
     func validate() throws {
@@ -146,7 +154,8 @@ struct LoginCommand: AsyncParsableCommand {
     ) async throws -> String {
         do {
             if add { return try await remotes.link(name, credentials) }
-            return try await remotes.logIn(name, credentials, isNew: signUp)
+            return try await remotes.logIn(
+                name, credentials, isNew: signUp, replacesOthers: replace)
         } catch let error as SyncError where error.code == .unauthorized {
             if let tokenFile {
                 throw CommandError(error).adding("the token was read from \(tokenFile)")

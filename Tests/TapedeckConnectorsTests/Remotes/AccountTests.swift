@@ -129,6 +129,30 @@ import Testing
         #expect(try ada.sync()?.failure == nil)
     }
 
+    /// A login that does not mention the other account must not decide whose changes are sent.
+    @Test func loginAloneDoesNotReplaceAnotherAccount() async throws {
+        let rig = ShelbyV1Rig()
+        let (ada, ben) = (try rig.device(), try bensDevice(rig))
+        for device in [ada, ben] {
+            try device.sync()
+            try signIn(account(of: device), on: device)
+        }
+        try signOut(ben)
+        try SequencingServer().sync(ada, ben)
+        let sent = rig.world.requests.count
+        let error = await #expect(throws: SyncError.self) {
+            try await remotes(ada).logIn(
+                "home",
+                RemoteCredentials(
+                    user: SimulatorAccount.user, password: SimulatorAccount.password))
+        }
+        #expect(error?.code == .conditionFailed)
+        #expect(error?.hint?.contains("--replace") == true)
+        #expect(rig.world.requests.count == sent)
+        let owners = try ada.query { try $0.owners(at: "shelby") }
+        #expect(owners.count == 2)
+    }
+
     /// The user follows the hint: drops a change or keeps it, and logs in again as one account.
     @Test(arguments: [true, false], [true, false])
     func storesOfDifferentAccountsFindTheWayOut(dropsOther: Bool, isAdaFirst: Bool) throws {
@@ -153,7 +177,7 @@ import Testing
             #expect(failure.message.contains(own) && failure.message.contains(other))
             let owner = try #require(try device.query { try $0.ownAccount(at: "shelby") })
             #expect(owner.account == own)
-            #expect(failure.hint?.contains("storectl login home as \(owner.nickname)") == true)
+            #expect(failure.hint?.contains("login home --replace as \(owner.nickname)") == true)
         }
         func comments() -> [SimulatorEffect] {
             rig.world.simulator.effects.filter { $0.kind == .comment }
