@@ -99,11 +99,9 @@ public enum Connectors {
     ) -> RemoteConnection {
         RemoteConnection(
             account: {
-                let owners = try runner.read([projections.accounts.name]) {
-                    try VideoQueries($0, projections: projections).owners(at: remote.system)
+                try runner.read([projections.accounts.name]) {
+                    try owner(at: remote, VideoQueries($0, projections: projections))
                 }
-                if let conflict = conflict(of: owners, at: remote) { throw conflict }
-                return owners.first?.account
             },
             remote: {
                 let known = try runner.read([Remotes().name]) { try Remotes.all($0) }
@@ -118,12 +116,20 @@ public enum Connectors {
             })
     }
 
-    /// Returns the failure if a store may belong to several accounts; nil if it cannot.
+    /// Returns the account on a remote that the store belongs to; nil before the first login.
     ///
-    /// - Parameter owners: See `VideoQueries.owners`.
-    static func conflict(of owners: [AccountEntry], at remote: Remote) -> SyncFailure? {
-        guard let own = owners.first, owners.count > 1 else { return nil }
-        return SyncFailure(
+    /// - Parameter replacesOthers: Whether the first of the accounts to which the store may belong
+    ///   shall replace the others.
+    ///
+    /// Throws `SyncFailure` with `.conditionFailed` if the store may belong to several accounts; see
+    /// `VideoQueries.owners`.
+    static func owner(
+        at remote: Remote, _ queries: VideoQueries<some ViewReader>, replacesOthers: Bool = false
+    ) throws -> String? {
+        let owners = try queries.owners(at: remote.system)
+        guard let own = owners.first else { return nil }
+        guard owners.count > 1, !replacesOthers else { return own.account }
+        throw SyncFailure(
             .conditionFailed,
             "devices with different logins on \(remote.name) have synced with each other: "
                 + owners.map(named).joined(separator: " and "),

@@ -11,7 +11,8 @@ extension StoreRemotes {
     ///   device is logged in.
     ///
     /// Throws `SyncError` with `.notFound`, with `.usage` if the remote's system has no logins, or
-    /// with `.unauthorized` if this device is not logged in.
+    /// with `.unauthorized` if a service shall be linked and this device is not logged in, or if a
+    /// logout everywhere has not finished.
     @available(*, noasync)
     public func checkLogin(at name: String, isLink: Bool = false) throws {
         let (remote, connector) = try connector(of: name)
@@ -19,6 +20,11 @@ extension StoreRemotes {
             throw SyncError(
                 .usage, "\(name) is a remote of \(remote.system), which has no logins",
                 hint: "storectl sync \(name) works without a login")
+        }
+        // A new login would replace the token that the logout needs. A file that cannot be read may
+        // be replaced.
+        if (try? logins.read(remote))?.isEnding == true {
+            throw SyncError(.unfinishedLogout(from: remote))
         }
         if isLink { _ = try ownLogin(at: remote) }
     }
@@ -160,23 +166,30 @@ extension StoreRemotes {
         _ name: String, _ credentials: RemoteCredentials, _ purpose: LoginPurpose,
         replacesOthers: Bool = false
     ) async throws -> String {
+        let login = RemoteLogin(secrets: credentials.secrets)
         let (remote, connector, knownEnds) = try await offThread {
+            try self.removeEndedLogins()
             try self.checkLogin(at: name)
-            let found = try self.connector(of: name)
-            if !replacesOthers, let conflict = try ownerConflict(at: found.0) {
-                throw SyncError(conflict)
+            let (remote, connector) = try self.connector(of: name)
+            let own: String?
+            do {
+                own = try runner.read([projections.accounts.name]) {
+                    try Connectors.owner(
+                        at: remote, VideoQueries($0, projections: projections),
+                        replacesOthers: replacesOthers)
+                }
+            } catch {
+                throw Self.named(error, remote, login)
             }
             // Without this check, the remote would create an account that this store then rejects.
-            if purpose.isNew,
-                let own = try Connectors.connection(with: found.0, runner, projections).account()
-            {
+            if purpose.isNew, let own {
                 throw SyncError(
                     .conditionFailed, "this store already belongs to account \(own) on \(name)",
                     hint: "log in as \(own), or use another store for the new account")
             }
             // A logout everywhere that arrives during the login ends it, so read the known events
             // before the first request.
-            return (found.0, found.1, try logins.knownEnds(of: name))
+            return (remote, connector, try logins.knownEnds(of: name))
         }
         let transport = try await transport(to: remote.url)
         let account: RemoteAccount
@@ -187,7 +200,7 @@ extension StoreRemotes {
                 replacesOthers: replacesOthers)
         } catch {
             await transport.close()
-            throw Self.named(error, remote, RemoteLogin(secrets: credentials.secrets))
+            throw Self.named(error, remote, login)
         }
         await transport.close()
         return account.user
@@ -201,12 +214,11 @@ extension StoreRemotes {
         return try HTTPRemoteTransport(base: address)
     }
 
-    /// Converts a remote's failure to a `SyncError`, with the remote's name in the hint and without
-    /// the secrets in `login`.
+    /// Converts a remote's failure to a `SyncError` with the remote's name and without the secrets
+    /// in `login`.
     static func named(_ error: any Error, _ remote: Remote, _ login: RemoteLogin) -> any Error {
-        guard let error = error as? SyncFailure else { return error }
-        let failure = login.redacting(error)
-        return SyncError(failure.code, failure.message, hint: failure.hint(for: remote))
+        guard let failure = error as? SyncFailure else { return error }
+        return SyncError(login.redacting(failure).naming(remote))
     }
 
     private func logIn(
@@ -268,21 +280,11 @@ extension StoreRemotes {
         let projections = projections
         try await runner.decide(reading: [projections.accounts.name]) { views in
             let queries = VideoQueries(views, projections: projections)
-            let owners = try queries.owners(at: remote.system)
-            try account.check(against: owners.first?.account ?? former, at: remote)
             // Another login may have arrived since the first check.
-            if !replacesOthers, let conflict = Connectors.conflict(of: owners, at: remote) {
-                throw conflict
-            }
+            let own = try Connectors.owner(at: remote, queries, replacesOthers: replacesOthers)
+            try account.check(against: own ?? former, at: remote)
             return try signIn.decide(queries)
         }
-    }
-
-    private func ownerConflict(at remote: Remote) throws -> SyncFailure? {
-        let owners = try runner.read([projections.accounts.name]) {
-            try VideoQueries($0, projections: projections).owners(at: remote.system)
-        }
-        return Connectors.conflict(of: owners, at: remote)
     }
 }
 

@@ -15,8 +15,12 @@ extension StoreRemotes {
     ///   on all devices and in other programs, and then to record the logout and that the user
     ///   signed out. If the remote does not confirm the logout, this device stays logged in. Each
     ///   of the user's other devices deletes its login and ends its syncs when it receives the
-    ///   logout, including a login that the user made there before it was received.
+    ///   logout, including a login that the user made there before it was received. If this process
+    ///   is killed, no sync uses the login until this method is called again.
     /// - Returns: The number of undelivered intents.
+    ///
+    /// Nothing is sent or recorded if this device is already logged out; with `everywhere`, only if
+    /// `isLoggedOutEverywhere` returns true.
     ///
     /// Throws `SyncError` with `.notFound` if the remote does not exist. If `everywhere` is true,
     /// it also throws `.usage` (the system cannot end sessions, or the device is not logged in),
@@ -24,7 +28,10 @@ extension StoreRemotes {
     /// (another process is logging out), or another code for a failure of the remote.
     @discardableResult
     public func logOut(_ name: String, everywhere: Bool = false) async throws -> Int {
-        let (remote, connector) = try await offThread { try self.connector(of: name) }
+        let (remote, connector) = try await offThread {
+            try removeEndedLogins()
+            return try self.connector(of: name)
+        }
         if everywhere { try await logOutEverywhere(of: remote, connector) }
         return try await offThread {
             if !everywhere { logins.remove(remote.name) }
@@ -32,17 +39,33 @@ extension StoreRemotes {
         }
     }
 
+    /// Returns whether the user has logged out everywhere from a remote at which this device had a
+    /// login, and has signed in on no device since, as far as this device knows.
+    ///
+    /// Throws `SyncError` with `.notFound` if the remote does not exist.
+    @available(*, noasync)
+    public func isLoggedOutEverywhere(from name: String) throws -> Bool {
+        let remote = try named(name)
+        guard try logins.isGone(remote), try logins.areEndedByLogout(from: name) else {
+            return false
+        }
+        // A device contacts a remote that can end sessions only after a login.
+        return try RemoteRow.named(name, in: log).contactedAt > 0
+            && signedOut(of: remote.system).isEmpty
+    }
+
     /// Ends the sessions at the remote, and then records the logout.
     ///
-    /// A mark in the log shows that the logout has begun. If this process is killed, the next
-    /// command that uses remotes finishes the logout, because the remote may have ended the
+    /// A mark in the login shows that the logout has begun. If this process is killed, the mark
+    /// remains, and nothing but another logout uses the login: the remote may have ended the
     /// sessions, and a stored password would start a new one. If the logout fails, the mark is
     /// removed and the login stays usable, even if the response was lost and the sessions may have
     /// ended: the error says so and asks the user to try again.
     private func logOutEverywhere(of remote: Remote, _ connector: any Connector) async throws {
-        let (login, account, lock) = try await offThread {
+        let found = try await offThread { () -> (RemoteLogin, RemoteAccount, RemoteLock)? in
             let login = try logins.read(remote)
             guard let login, let account = login.account, !account.isAnonymous else {
+                if try isLoggedOutEverywhere(from: remote.name) { return nil }
                 throw SyncError(
                     .usage, "this device is not logged in to \(remote.name)",
                     hint:
@@ -52,12 +75,13 @@ extension StoreRemotes {
             _ = try logOutRequest(account, at: remote, connector)
             return (login, account, try RemoteLock(store: log.directory.path, remote.name, .logout))
         }
-        // While the lock is held, no other process finishes the logout.
+        guard let (login, account, lock) = found else { return }
+        // While the lock is held, no other process logs out everywhere.
         defer { withExtendedLifetime(lock) {} }
         let transport = try await transport(to: remote.url)
         let result: Result<Void, any Error>
         do {
-            try await mark(remote, isBegun: true)
+            try await mark(remote, isEnding: true)
             try await endSessions(of: account, login, at: remote, connector, transport)
             result = .success(())
         } catch {
@@ -67,36 +91,19 @@ extension StoreRemotes {
         do {
             try result.get()
         } catch {
-            try await mark(remote, isBegun: false)
+            try await mark(remote, isEnding: false)
             throw error
         }
         try await offThread { try recordLogout(of: remote) }
     }
 
-    private func mark(_ remote: Remote, isBegun: Bool) async throws {
+    /// Marks this device's login as being ended, or removes the mark, if there is a login.
+    private func mark(_ remote: Remote, isEnding: Bool) async throws {
         try await offThread {
-            try log.setSyncRows([RemoteRow.logout(remote.name, isBegun: isBegun)])
-        }
-    }
-
-    /// Finishes a logout everywhere whose process was killed.
-    @available(*, noasync)
-    func finishLogout(of remote: Remote) throws {
-        guard try RemoteRow.hasBegunLogout(remote.name, in: log) else { return }
-        let lock: RemoteLock
-        do {
-            lock = try RemoteLock(store: log.directory.path, remote.name, .logout)
-        } catch  where error.code == .busy {
-            // The process is still waiting for the response.
-            return
-        }
-        defer { withExtendedLifetime(lock) {} }
-        // The process may have finished before this process acquired the lock.
-        guard try RemoteRow.hasBegunLogout(remote.name, in: log) else { return }
-        if try logins.isGone(remote) {
-            try log.setSyncRows([RemoteRow.logout(remote.name, isBegun: false)])
-        } else {
-            try recordLogout(of: remote)
+            // Another process may have renewed the token or deleted the login.
+            guard var login = try logins.read(remote) else { return }
+            login.isEnding = isEnding ? true : nil
+            try logins.write(login, for: remote)
         }
     }
 
@@ -104,9 +111,7 @@ extension StoreRemotes {
     @available(*, noasync)
     private func recordLogout(of remote: Remote) throws {
         let end = RemoteLoginsEnded.with { $0.name = remote.name }
-        try log.record(
-            try signedOut(of: remote.system) + [try ProposedEvent(end)],
-            rows: [RemoteRow.logout(remote.name, isBegun: false)])
+        try log.record(try signedOut(of: remote.system) + [try ProposedEvent(end)])
         // The event ends this login too. If it cannot be recorded, the mark remains.
         logins.remove(remote.name)
     }

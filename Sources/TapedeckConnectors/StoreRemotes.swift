@@ -49,26 +49,19 @@ public struct StoreRemotes: Sendable {
 
     // MARK: - The list of remotes
 
-    /// Returns all remotes, sorted by name, after `removeEndedLogins`.
+    /// Returns all remotes, sorted by name.
     @available(*, noasync)
     public func all() throws -> [Remote] {
-        try removeEndedLogins()
-        return try runner.read([Remotes().name]) { try Remotes.all($0) }
+        try runner.read([Remotes().name]) { try Remotes.all($0) }
     }
 
     /// Deletes this device's logins that the user has ended on another device, by removing the
     /// remote, changing its address, or logging out everywhere.
     ///
-    /// Also finishes logouts everywhere whose process was killed. An ended login is never used
-    /// again. Call this method after a sync with a server, so that the
-    /// secrets do not stay on the disk; the other methods also call it.
+    /// An ended login is never used again. Call this method after a sync with a server, so that the
+    /// secrets do not stay on the disk; `sync`, `logIn` and `logOut` also call it.
     @available(*, noasync)
-    public func removeEndedLogins() throws {
-        for remote in try runner.read([Remotes().name], { try Remotes.all($0) }) {
-            try finishLogout(of: remote)
-        }
-        try logins.removeEnded()
-    }
+    public func removeEndedLogins() throws { try logins.removeEnded() }
 
     /// Returns whether a device has logins, without opening its projections.
     package static func hasLogins(in log: EventLog) -> Bool { LoginFiles.exist(in: log) }
@@ -116,9 +109,6 @@ public struct StoreRemotes: Sendable {
         let same = known.first {
             ($0.name, $0.system, $0.url) == (remote.name, remote.system, remote.url)
         }
-        if let same, parts.isEmpty, Connectors.hasLists(system, url: remote.url) {
-            remote.parts = same.parts
-        }
         for other in known where other.name != name || other.system != system {
             if other.system == system {
                 throw SyncError(
@@ -134,7 +124,8 @@ public struct StoreRemotes: Sendable {
                     hint: "use another name, or run storectl remote remove \(name) first")
             }
         }
-        if known.contains(remote) { return remote }
+        // An addition without parts would keep them; see `Remotes`.
+        if let same, remote.parts.isEmpty || remote.parts == same.parts { return same }
         try LeaseClock.begin(in: eventLog)
         var added = RemoteAdded()
         added.name = remote.name
@@ -225,14 +216,18 @@ public struct StoreRemotes: Sendable {
     public func status(_ remote: Remote) throws -> RemoteStatus {
         let row = try RemoteRow.named(remote.name, in: log)
         let login = try logins.read(remote)
+        let refusal = try connection(with: remote).refusal(of: login, at: remote)
         let wait = try NetworkState.current(in: log).wait() ?? row.wait
         var status = RemoteStatus(
             remote: remote, hasLogin: login?.account != nil,
             needsLogin: connector(for: remote)?.manifest.isOpen != true,
             contactedAt: row.contactedAt > 0 ? row.contactedAt : nil,
-            readAt: row.readAt > 0 ? row.readAt : nil, reason: wait?.reason,
-            message: wait?.message, until: wait?.end(after: log.now()))
-        if wait == nil, let failed = try RemoteRow.failedReadings(remote.name, in: log).first {
+            readAt: row.readAt > 0 ? row.readAt : nil,
+            reason: refusal?.code ?? wait?.reason, message: refusal?.message ?? wait?.message,
+            until: refusal == nil ? wait?.end(after: log.now()) : nil)
+        if status.reason == nil,
+            let failed = try RemoteRow.failedReadings(remote.name, in: log).first
+        {
             status.reason = failed.code
             status.message = "\(failed.feed) could not be read: \(failed.message)"
         }
@@ -289,12 +284,11 @@ public struct StoreRemotes: Sendable {
 
     @available(*, noasync)
     private func engine(_ name: String, isLive: Bool, refreshesAll: Bool) throws -> RemoteEngine {
+        try removeEndedLogins()
         let (remote, connector) = try connector(of: name)
         let session = try RemoteSession(
             log, remote, connector, runner, outboxes: Connectors.outboxes, logins: logins,
-            connection: Connectors.connection(
-                with: remote, runner, projections,
-                blobs: BlobStore(store: log.directory.path)),
+            connection: connection(with: remote),
             options: RemoteSession.Options(
                 isLive: isLive, failuresMax: isLive ? 0 : 3,
                 // The caller is waiting for the end of a sync that is not live, so retry sooner.
@@ -490,7 +484,7 @@ public struct StoreRemotes: Sendable {
     ) throws -> RemoteOutbox {
         try RemoteOutbox(
             log, remote, connector, runner, outboxes: Connectors.outboxes,
-            account: try logins.read(remote)?.account)
+            login: try logins.read(remote), connection: connection(with: remote))
     }
 
     @available(*, noasync)
@@ -503,6 +497,11 @@ public struct StoreRemotes: Sendable {
                 hint: "use a newer version of this program")
         }
         return (remote, connector)
+    }
+
+    private func connection(with remote: Remote) -> RemoteConnection {
+        Connectors.connection(
+            with: remote, runner, projections, blobs: BlobStore(store: log.directory.path))
     }
 
     func connector(for remote: Remote) -> (any Connector)? {

@@ -27,7 +27,7 @@ package struct SyncFailure: Error, Hashable, Sendable {
 
     /// Returns the hint with the remote's name instead of the placeholder `NAME`; connectors use
     /// the placeholder because they do not know the name.
-    package func hint(for remote: Remote) -> String? {
+    private func hint(for remote: Remote) -> String? {
         hint?.replacing("storectl login NAME", with: "storectl login \(remote.name)")
     }
 
@@ -45,7 +45,7 @@ package struct SyncFailure: Error, Hashable, Sendable {
     }
 
     /// Returns the failure with the remote's name in its message and in the commands of its hint.
-    func naming(_ remote: Remote) -> SyncFailure {
+    package func naming(_ remote: Remote) -> SyncFailure {
         var named = naming(remote.name, at: remote.url)
         named.hint = hint(for: remote)
         return named

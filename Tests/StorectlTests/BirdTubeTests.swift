@@ -85,6 +85,7 @@ import Testing
         }
         let unknown = try logIn("--json")
         #expect(unknown.exit == 4)
+        #expect(unknown.stderr.contains("error: birds: "), "\(unknown.stderr)")
         #expect(unknown.stderr.contains("hint: storectl login birds --sign-up"))
         let made = try logIn("--sign-up", "--json")
         #expect(made.exit == 0)

@@ -73,6 +73,81 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: login(store)))
     }
 
+    @Test func repeatingALogoutEverywhereSucceeds() throws {
+        let server = try ServeProcess()
+        let devices = try (0..<3).map { _ in try device(url: remote.url + "/v1") }
+        for store in devices[..<2] {
+            try logIn(store)
+            try store.succeed("sync", "home")
+        }
+        try devices[0].succeed("logout", "home", "--everywhere")
+        for store in devices { #expect(try store.sync(server.url, server).exit == 0) }
+        let head = try devices[0].succeed("log", "--json").stdout
+        for store in devices[..<2] {
+            let run = try store.succeed("logout", "home", "--everywhere")
+            #expect(run.stdout == "already logged out of home everywhere\n")
+        }
+        #expect(try devices[0].succeed("log", "--json").stdout == head)
+        // This device has never been logged in.
+        try devices[2].checkFails(
+            "logout", "home", "--everywhere", code: "usage", exit: 64, says: "not logged in")
+
+        // The user logs in on another device, so there is a session again.
+        try logIn(devices[1])
+        for store in [devices[1], devices[0]] {
+            #expect(try store.sync(server.url, server).exit == 0)
+        }
+        try devices[0].checkFails(
+            "logout", "home", "--everywhere", code: "usage", exit: 64, says: "not logged in")
+    }
+
+    /// A removal ends the logins of the devices, but no session at the remote.
+    @Test func removalOfTheRemoteDoesNotCountAsALogoutEverywhere() throws {
+        let store = try device(url: remote.url + "/v1")
+        try logIn(store)
+        try store.succeed("remote", "remove", "home", "--yes")
+        try store.succeed("remote", "add", "home", "shelby", remote.url + "/v1")
+        try store.checkFails(
+            "logout", "home", "--everywhere", code: "usage", exit: 64, says: "not logged in")
+    }
+
+    /// A process was killed before the remote received its request to end the sessions.
+    @Test func interruptedLogoutEndsTheSessionsWhenItIsRepeated() throws {
+        let devices = try (0..<2).map { _ in try device(url: remote.url + "/v1") }
+        for store in devices {
+            try logIn(store)
+            try store.succeed("sync", "home")
+        }
+        // The other device cannot start a new session.
+        try forgetPassword(devices[1])
+        try markLogout(devices[0])
+        for command in [["sync", "home"], ["login", "home", "--user", "ada"]] {
+            let run = try devices[0].run(command + ["--json"])
+            #expect(run.exit == 7)
+            #expect(run.stderr.contains("storectl logout home --everywhere"), "\(run.stderr)")
+        }
+        for command in [["status"], ["remote", "list"], ["outbox"]] {
+            #expect(try devices[0].run(command).exit == 0)
+        }
+        #expect(FileManager.default.fileExists(atPath: login(devices[0])))
+        try devices[1].succeed("sync", "home", "--refresh")
+
+        let run = try devices[0].succeed("logout", "home", "--everywhere")
+        #expect(run.stdout == "logged out of home everywhere\n")
+        #expect(!FileManager.default.fileExists(atPath: login(devices[0])))
+        #expect(try devices[1].run("sync", "home", "--refresh").exit == 7)
+        #expect(try remote.violations == "[]")
+    }
+
+    /// Marks a login as a process does that is killed during a logout everywhere.
+    private func markLogout(_ store: Storectl) throws {
+        let data = try Data(contentsOf: URL(filePath: login(store)))
+        var json = try #require(try JSONSerialization.jsonObject(with: data) as? [String: Any])
+        json["isEnding"] = true
+        try JSONSerialization.data(withJSONObject: json).write(
+            to: URL(filePath: login(store)), options: .atomic)
+    }
+
     private func login(_ store: Storectl) -> String { store.store + "/logins/home.json" }
 
     /// Removes the password from a login file.

@@ -17,7 +17,9 @@ struct LogoutCommand: AsyncParsableCommand {
             all devices and in other programs, and you are signed out; only Shelby's v1 API can do this. If the remote \
             fails to end the sessions, this device stays logged in. Each of your other devices \
             deletes its login when it receives the logout from a sync server, and must log in \
-            again; this includes logins made before the logout was received.
+            again; this includes logins made before the logout was received. If the command is \
+            interrupted, no sync uses the login until you run the command again. Repeating a \
+            finished logout changes nothing.
 
             EXAMPLE:
               storectl logout home
@@ -36,14 +38,21 @@ struct LogoutCommand: AsyncParsableCommand {
     func run() async throws {
         let store = try options.openStore()
         defer { store.close() }
-        let undelivered = try await StoreRemotes(store).logOut(name, everywhere: everywhere)
+        let remotes = StoreRemotes(store)
+        let isRepeated = try isRepeated(remotes)
+        let undelivered = try await remotes.logOut(name, everywhere: everywhere)
         let document: JSON = [
             "name": .text(name), "everywhere": .init(everywhere), "undelivered": .init(undelivered),
         ]
         try options.print(document) { text in
             let left =
                 undelivered > 0 ? "; \(Figures.count(undelivered, "intent")) not delivered" : ""
-            text.line("logged out of \(name)\(everywhere ? " everywhere" : "")\(left)")
+            let already = isRepeated ? "already " : ""
+            text.line("\(already)logged out of \(name)\(everywhere ? " everywhere" : "")\(left)")
         }
+    }
+
+    private func isRepeated(_ remotes: StoreRemotes) throws -> Bool {
+        try everywhere && remotes.isLoggedOutEverywhere(from: name)
     }
 }

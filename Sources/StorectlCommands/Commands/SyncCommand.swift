@@ -151,8 +151,8 @@ extension Interruption {
 
 /// Deletes this device's logins at remotes that the pulled events have ended.
 ///
-/// A failure does not end the sync: an ended login is never used, and the next command that uses
-/// remotes deletes it.
+/// A failure does not end the sync: an ended login is never used, and the next login, logout or
+/// sync with a remote deletes it.
 private final class EndedLogins: Sendable {
     private let log: EventLog
     /// The number of pulled events at the last check; nil before the first check.

@@ -63,6 +63,15 @@ package struct LoginFiles: Sendable {
         try runner.read([Remotes().name]) { try Remotes.loginEnds(of: remote, $0) }
     }
 
+    /// Returns whether the newest event known to this device that ended the logins of all devices to
+    /// a remote is a logout everywhere.
+    @available(*, noasync)
+    package func areEndedByLogout(from remote: String) throws -> Bool {
+        let newest = try knownEnds(of: remote).last.compactMap { try log.event($0) }
+            .max { $0.stamp < $1.stamp }
+        return newest?.type == RemoteLoginsEnded.eventType
+    }
+
     /// Deletes the logins that the user has ended on any device, including those of removed remotes
     /// and of former addresses, and the unfinished files of killed processes.
     @available(*, noasync)

@@ -84,6 +84,19 @@ extension RemoteAccount {
     }
 }
 
+extension SyncFailure {
+    /// The failure of every use of a login whose logout everywhere has not finished; see
+    /// `RemoteLogin.isEnding`.
+    package static func unfinishedLogout(from remote: Remote) -> SyncFailure {
+        SyncFailure(
+            .unauthorized,
+            "a logout everywhere from \(remote.name) has not finished;"
+                + " if it was interrupted, repeat it",
+            hint: "run storectl logout \(remote.name) --everywhere, or log out only this device"
+                + " with storectl logout \(remote.name)")
+    }
+}
+
 /// Gives a session access to the data about a store's connection to a remote.
 package struct RemoteConnection: Sendable {
     /// Returns the account on the remote that the store belongs to; nil before the first login.
@@ -100,6 +113,25 @@ package struct RemoteConnection: Sendable {
     ) {
         (self.account, self.remote, self.connector) = (account, remote, connector)
     }
+
+    /// Returns the reason why nothing may be sent with a login, as long as it lasts; nil if there is
+    /// none.
+    ///
+    /// Logins are compared when they are made, but two stores with different logins may sync with
+    /// each other afterwards. Sessions, outboxes and statuses all ask this function, so they agree.
+    ///
+    /// - Parameter login: The login of this device; nil if there is none.
+    package func refusal(of login: RemoteLogin?, at remote: Remote) throws -> SyncFailure? {
+        guard let login, login.account?.isAnonymous != true else { return nil }
+        if login.isEnding == true { return .unfinishedLogout(from: remote) }
+        do {
+            let own = try account()
+            try login.account?.check(against: own, at: remote)
+            return nil
+        } catch let failure as SyncFailure {
+            return failure
+        }
+    }
 }
 
 /// A stored login: the account, and the secrets needed to replace an expired token.
@@ -115,6 +147,10 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
     ///
     /// The renewal of a token does not change the value.
     var knownEnds: LoginEnds?
+    /// Whether a logout everywhere has begun and has neither succeeded nor failed; nil means false.
+    ///
+    /// Only a logout uses such a login: a sync with a stored password would start a new session.
+    package var isEnding: Bool?
 
     package init(
         secrets: RemoteSecrets, account: RemoteAccount? = nil, knownEnds: LoginEnds? = nil
@@ -182,8 +218,7 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
         character.map { $0.isLetter || $0.isNumber } ?? false
     }
 
-    /// Returns whether another login has the same secrets, account and known events, ignoring the
-    /// address.
+    /// Returns whether another login is the same, ignoring the address and a logout that has begun.
     func isSame(as other: RemoteLogin) -> Bool {
         secrets == other.secrets && account == other.account && knownEnds == other.knownEnds
     }

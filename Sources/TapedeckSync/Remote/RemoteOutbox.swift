@@ -46,25 +46,30 @@ package struct RemoteOutbox {
     private let runner: ProjectionRunner
     private let row: RemoteRow
     private let account: RemoteAccount
+    /// The reason why nothing may be sent; nil if there is none.
+    private let refusal: SyncFailure?
     private let network: NetworkState
     private let custody: CustodyBook
 
     /// Opens the outbox of a remote in an open store.
     ///
     /// - Parameters:
-    ///   - account: The account; nil if the user is not logged in.
+    ///   - login: The login; nil if the user is not logged in.
+    ///   - connection: Provides the store's account on the remote.
     ///   - custody: The custody book of the sync that lists the outbox; nil outside of a sync.
     @available(*, noasync)
     package init(
         _ log: EventLog, _ remote: Remote, _ connector: any Connector, _ runner: ProjectionRunner,
-        outboxes: [Outbox], account: RemoteAccount?, custody: CustodyBook? = nil
-    ) throws(LogError) {
+        outboxes: [Outbox], login: RemoteLogin?, connection: RemoteConnection,
+        custody: CustodyBook? = nil
+    ) throws {
         self.log = log
         self.remote = remote
         self.connector = connector
         self.runner = runner
         self.outboxes = outboxes.filter { connector.manifest.intentKinds.contains($0.tagKind) }
-        self.account = account ?? .anonymous
+        account = login?.account ?? .anonymous
+        refusal = try connection.refusal(of: login, at: remote)
         row = try RemoteRow.named(remote.name, in: log)
         network = try .current(in: log)
         if let custody {
@@ -150,6 +155,9 @@ package struct RemoteOutbox {
                 ? .unknown(end.message)
                 : .refused(ErrorCode(rawValue: end.code), end.message)
         }
+        if let refusal {
+            return .waiting(reason: refusal.code, message: refusal.message, until: nil)
+        }
         if account.isAnonymous, !connector.manifest.isOpen {
             return .waiting(
                 reason: .unauthorized, message: "not logged in", until: nil)
@@ -200,8 +208,8 @@ extension RemoteSession {
     /// Lists the pending intents at the end of a sync.
     mutating func takeStock() throws {
         let outbox = try RemoteOutbox(
-            log, remote, connector, runner, outboxes: outboxes, account: login.account,
-            custody: custody)
+            log, remote, connector, runner, outboxes: outboxes, login: storedLogin(),
+            connection: connection, custody: custody)
         var report = report
         // Each refusal is reported only once.
         var known: [String: [UInt8]] = [:]
@@ -256,6 +264,16 @@ extension RemoteSession {
         rows += sights.union(known.keys).map { SyncRow($0, nil) }
         if !rows.isEmpty { try log.setSyncRows(rows) }
         self.report = report
+    }
+
+    /// Returns the login that the next sync would use; nil if the user has logged out meanwhile.
+    private func storedLogin() throws -> RemoteLogin? {
+        if login.account?.isAnonymous == true { return login }
+        do {
+            return try logins.read(remote)
+        } catch is SyncError {
+            return login
+        }
     }
 }
 

@@ -61,21 +61,6 @@ package struct RemoteRow: Hashable, Sendable {
         try log.setSyncRows(rows)
     }
 
-    // MARK: - Logouts
-
-    /// Returns the row that marks a logout everywhere as begun; if `isBegun` is false, writing the
-    /// row deletes the mark.
-    package static func logout(_ remote: String, isBegun: Bool) -> SyncRow {
-        SyncRow("\(key(remote))/logout", isBegun ? [1] : nil)
-    }
-
-    /// Returns whether a logout everywhere has begun and has neither succeeded nor failed.
-    @available(*, noasync)
-    package static func hasBegunLogout(_ remote: String, in log: EventLog) throws(LogError) -> Bool
-    {
-        try log.syncRow(logout(remote, isBegun: true).name) != nil
-    }
-
     // MARK: - Feeds and lanes
 
     /// Returns the rows, written by earlier versions of this program, for feeds that were read to

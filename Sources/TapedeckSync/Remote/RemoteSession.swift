@@ -76,7 +76,7 @@ package struct RemoteSession {
     let outboxes: [Outbox]
     let options: Options
     let logins: LoginFiles
-    private let connection: RemoteConnection
+    let connection: RemoteConnection
     /// The end of the log when the session last checked whether the remote was removed; `isRemoved`
     /// is the result of that check.
     private var connectionSeenAt: LogPosition?
@@ -163,7 +163,7 @@ package struct RemoteSession {
     ///   - refreshesAll: Whether the first pass also requests fresh pages.
     ///
     /// Throws `SyncError` with `.unauthorized` if the user is not logged in and the remote requires
-    /// a login.
+    /// a login, or if a logout everywhere has not finished.
     package init(
         _ log: EventLog, _ remote: Remote, _ connector: any Connector, _ runner: ProjectionRunner,
         outboxes: [Outbox], logins: LoginFiles,
@@ -191,6 +191,7 @@ package struct RemoteSession {
                 .unauthorized, "not logged in to \(remote.name)",
                 hint: "run storectl login \(remote.name)")
         }
+        if login.isEnding == true { throw SyncError(.unfinishedLogout(from: remote)) }
         self.login = login
         custody = try CustodyBook(log, clock)
         try custody.recordClock()
@@ -331,8 +332,8 @@ package struct RemoteSession {
         return try end(SyncFailure(wait.reason, wait.message))
     }
 
-    /// Returns the reason why nothing may be sent: a logout on this device, or a logout everywhere
-    /// or the removal of the remote on any device.
+    /// Returns the reason why nothing may be sent: a logout on this device, which may not have
+    /// finished, or a logout everywhere or the removal of the remote on any device.
     private mutating func gone() throws -> SyncFailure? {
         let head = try log.currentHead()
         if head != connectionSeenAt {
@@ -347,10 +348,17 @@ package struct RemoteSession {
                 hint: "storectl remote list shows the current remotes")
         }
         if login.account?.isAnonymous == true { return nil }
-        guard try logins.isGone(remote) else { return nil }
-        return SyncFailure(
-            .unauthorized, "this device is logged out of \(remote.name)",
-            hint: "run storectl login \(remote.name)")
+        do {
+            guard let stored = try logins.read(remote) else {
+                return SyncFailure(
+                    .unauthorized, "this device is logged out of \(remote.name)",
+                    hint: "run storectl login \(remote.name)")
+            }
+            return stored.isEnding == true ? .unfinishedLogout(from: remote) : nil
+        } catch is SyncError {
+            // If the login file cannot be read, keep the current login.
+            return nil
+        }
     }
 
     /// Whether the user has deleted the login of this device; the next step then ends the session.
@@ -377,15 +385,9 @@ package struct RemoteSession {
     }
 
     private mutating func logIn() throws -> Step {
-        // The login may have been ended while the last request was in progress.
+        // The login may have been ended while the last request was in progress. A new token would
+        // outlive a logout everywhere.
         if let ended = try endIfGone() { return ended }
-        // A new token would outlive a logout everywhere that is in progress or was interrupted.
-        if try RemoteRow.hasBegunLogout(remote.name, in: log) {
-            let failure = SyncFailure(
-                .unauthorized, "a logout from all sessions of \(remote.name) is in progress",
-                hint: "if it fails, run storectl sync \(remote.name) again")
-            return try end(failure, isGone: true)
-        }
         hasRenewed = true
         let step: LoginStep
         do throws(SyncFailure) {
@@ -418,7 +420,9 @@ package struct RemoteSession {
     @discardableResult
     private mutating func takeUpLogin() -> Bool {
         // If the login file is missing or unreadable, keep the current login.
-        guard let other = try? logins.read(remote), !other.isSame(as: login) else { return false }
+        guard let other = try? logins.read(remote), !other.isSame(as: login),
+            other.isEnding != true
+        else { return false }
         login = other
         (hasRenewed, refusal, report.wait) = (false, nil, nil)
         if row.wait?.reason == .unauthorized { row.wait = nil }
@@ -447,7 +451,7 @@ package struct RemoteSession {
         let kept = options.isLive ? RemoteSession.requestsKeptLive : RemoteSession.requestsKept
         let free = pending.isPage ? kept : 0
         let limit = max(1, manifest.rateCount - free)
-        if let failure = try refusedLogin(pending) { return try end(failure) }
+        if let failure = try connection.refusal(of: login, at: remote) { return try end(failure) }
         if sentAt.count >= limit {
             let wait = SyncWait(
                 reason: .throttled, message: "the remote's rate limit is reached",
@@ -466,21 +470,6 @@ package struct RemoteSession {
         sentAt.append(now)
         self.pending = pending
         return .send(authorized(request, as: account))
-    }
-
-    /// Returns the failure if the login is not for the account that the store belongs to.
-    ///
-    /// Logins are compared when they are made, but two stores with different logins may sync with
-    /// each other afterwards.
-    private func refusedLogin(_ pending: Pending) throws -> SyncFailure? {
-        if case .login = pending { return nil }
-        guard let account = login.account, !account.isAnonymous else { return nil }
-        do {
-            try account.check(against: try connection.account(), at: remote)
-            return nil
-        } catch let failure as SyncFailure {
-            return failure
-        }
     }
 
     /// Sends the last request again after the remote has refused it.

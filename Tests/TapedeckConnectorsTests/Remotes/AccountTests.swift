@@ -129,6 +129,41 @@ import Testing
         #expect(try ada.sync()?.failure == nil)
     }
 
+    /// Sessions, the outbox and the status report the same reason, as long as the conflict lasts.
+    @Test func pendingIntentsWaitUntilTheConflictIsSettled() throws {
+        let rig = ShelbyV1Rig()
+        let (ada, ben) = (try rig.device(), try bensDevice(rig))
+        for device in [ada, ben] {
+            try device.sync()
+            try signIn(account(of: device), on: device)
+        }
+        let server = SequencingServer()
+        try ben.append(ShelbyV1Rig.comment(try rig.untouched()[0], "from ben"))
+        for _ in 0..<3 {
+            try server.sync(ada, ben)
+            // Wait until the lease of the device that recorded the comment has ended.
+            rig.world.clock.advance(by: .seconds(1_000))
+            for device in [ada, ben] {
+                let report = try #require(try device.sync())
+                let failure = try #require(report.failure)
+                #expect(failure.code == .conditionFailed)
+                let waiting = RemoteDelivery.State.waiting(
+                    reason: failure.code, message: failure.message, until: nil)
+                #expect(report.waiting.map(\.reason) == [failure.code])
+                #expect(report.waiting.first?.message == failure.message)
+                #expect(try device.outbox().map(\.state) == [waiting])
+                let status = try device.status()
+                #expect(status.reason == failure.code && status.message == failure.message)
+            }
+        }
+        try signIn(account(of: ada), on: ada)
+        #expect(try ada.status().reason == nil)
+        #expect(
+            try ada.outbox().map(\.state).allSatisfy {
+                if case .waiting(.conditionFailed, _, _) = $0 { false } else { true }
+            })
+    }
+
     /// A login that does not mention the other account must not decide whose changes are sent.
     @Test func loginAloneDoesNotReplaceAnotherAccount() async throws {
         let rig = ShelbyV1Rig()
@@ -148,6 +183,13 @@ import Testing
         }
         #expect(error?.code == .conditionFailed)
         #expect(error?.hint?.contains("--replace") == true)
+        // A new account cannot replace the accounts of the store.
+        let new = await #expect(throws: SyncError.self) {
+            try await remotes(ada).logIn(
+                "home", RemoteCredentials(user: "eve@example.org", password: "secret"), isNew: true,
+                replacesOthers: true)
+        }
+        #expect(new?.code == .conditionFailed)
         #expect(rig.world.requests.count == sent)
         let owners = try ada.query { try $0.owners(at: "shelby") }
         #expect(owners.count == 2)

@@ -53,7 +53,7 @@ import Testing
         }
         #expect(error?.code == .unauthorized, sourceLocation: sourceLocation)
         #expect(rig.world.requests.count == sent, sourceLocation: sourceLocation)
-        _ = try remotes(second).all()
+        try remotes(second).removeEndedLogins()
         #expect(second.loginFiles.isEmpty, sourceLocation: sourceLocation)
     }
 
@@ -62,7 +62,7 @@ import Testing
     ) throws {
         let report = try #require(try device.sync(), sourceLocation: sourceLocation)
         #expect(report.failure == nil, sourceLocation: sourceLocation)
-        _ = try remotes(device).all()
+        try remotes(device).removeEndedLogins()
         #expect(device.loginFiles == ["home.json"], sourceLocation: sourceLocation)
     }
 
@@ -97,7 +97,7 @@ import Testing
     @Test func removedRemotesLeaveNoSecrets() throws {
         try remotes(first).remove("home")
         try exchange(first, second)
-        #expect(try remotes(second).all().isEmpty)
+        try remotes(second).removeEndedLogins()
         #expect(second.loginFiles.isEmpty)
     }
 
@@ -247,31 +247,36 @@ import Testing
 
     /// Leaves the mark that a process leaves if it is killed during a logout everywhere.
     private func beginLogout() throws {
-        try first.store.log.setSyncRows([RemoteRow.logout("home", isBegun: true)])
+        var login = try #require(try first.login())
+        login.isEnding = true
+        try first.logins.write(login, for: first.remote)
     }
 
-    @Test func killedLogoutIsFinishedByTheNextCommand() throws {
-        for device in [first, second] { try checkSyncs(device) }
+    @Test func interruptedLogoutKeepsTheLoginUnused() throws {
+        try checkSyncs(first)
         try beginLogout()
-        try expireTokens()
-        let sent = rig.world.requests.count
+        let (sent, end) = (rig.world.requests.count, try first.store.log.currentHead())
+        let error = #expect(throws: SyncError.self) { try first.sync() }
+        #expect(error?.code == .unauthorized)
+        #expect(error?.hint?.contains("storectl logout home --everywhere") == true)
+        let refused = #expect(throws: SyncError.self) { try remotes(first).checkLogin(at: "home") }
+        #expect(refused?.hint == error?.hint)
+        #expect(try first.status().message == error?.message)
+        // Neither a query nor the removal of ended logins decides the logout.
         _ = try remotes(first).all()
-        #expect(first.loginFiles.isEmpty)
+        try remotes(first).removeEndedLogins()
+        #expect(try first.login()?.account != nil)
         #expect(rig.world.requests.count == sent)
-        try exchange(first, second)
-        try checkEnded()
-        // The logout is finished only once.
+        #expect(try first.store.log.currentHead() == end)
+    }
+
+    @Test func logoutOfThisDeviceGivesUpAnInterruptedLogout() async throws {
+        try checkSyncs(first)
+        try beginLogout()
+        try await remotes(first).logOut("home")
+        #expect(first.loginFiles.isEmpty)
         try first.logIn(Self.secrets)
         try checkSyncs(first)
-    }
-
-    @Test func logoutInProgressIsNotFinishedByOtherProcesses() throws {
-        try checkSyncs(first)
-        let lock = try RemoteLock(store: first.place.directory, "home", .logout)
-        defer { withExtendedLifetime(lock) {} }
-        try beginLogout()
-        _ = try remotes(first).all()
-        #expect(first.loginFiles == ["home.json"])
     }
 
     @Test func loginThatWasEndedMeanwhileEndsNoOtherLogins() throws {
@@ -279,7 +284,7 @@ import Testing
         try logOutEverywhere(on: second)
         try exchange(second, first)
         let end = try first.store.log.currentHead()
-        _ = try remotes(first).all()
+        try remotes(first).removeEndedLogins()
         #expect(try first.store.log.currentHead() == end)
         try first.logIn(Self.secrets)
         try checkSyncs(first)
@@ -288,10 +293,22 @@ import Testing
     @Test func syncDoesNotRenewATokenDuringALogout() throws {
         try checkSyncs(first)
         try expireTokens()
+        let sent = rig.world.requests.count
+        let report = try #require(
+            try first.sync(refreshesAll: true, meanwhile: { _ in try beginLogout() }))
+        #expect(report.failure?.code == .unauthorized)
+        #expect(rig.world.requests.count == sent + 1)
+        #expect(first.loginFiles == ["home.json"])
+    }
+
+    @Test func liveSessionSendsNothingDuringALogout() throws {
+        var session = try #require(try first.session(isLive: true))
+        #expect(try drive(&session, session.begin()) == nil)
         try beginLogout()
         let sent = rig.world.requests.count
-        #expect(try first.sync(refreshesAll: true)?.failure?.code == .unauthorized)
-        #expect(!rig.world.requests[sent...].contains { $0.path == "/token" })
+        #expect(try drive(&session, session.woken())?.code == .unauthorized)
+        #expect(rig.world.requests.count == sent)
+        #expect(first.loginFiles == ["home.json"])
     }
 
     // MARK: - Sessions

@@ -254,6 +254,7 @@ import Testing
             #expect(error?.code == .usage && error?.message.contains("unencrypted") == true)
             error = await failure { try await stage.logIn(at: "http://127.0.0.1:1", reply: visit) }
             #expect(error?.code == .offline)
+            #expect(error?.message.hasPrefix("home: http://127.0.0.1:1 ") == true)
             #expect(try stage.files(with: "request-").isEmpty)
             #expect(try stage.files(with: SimulatorAccount.consumerSecret).isEmpty)
             let remote = try await onThread { try stage.remotes.named("home") }

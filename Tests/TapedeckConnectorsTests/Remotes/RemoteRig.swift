@@ -292,7 +292,8 @@ final class RemoteDevice {
         var found: [RemoteDelivery] = []
         try RemoteOutbox(
             store.log, remote, connector, store.projections, outboxes: Connectors.outboxes,
-            account: try logins.read(remote)?.account,
+            login: try logins.read(remote),
+            connection: Connectors.connection(with: remote, store.projections),
             custody: CustodyBook(store.log, steadyClock)
         ).forEach { delivery, _, _ in
             found.append(delivery)

@@ -120,7 +120,10 @@ final class BoardClient {
         var found: [RemoteDelivery] = []
         try RemoteOutbox(
             log, remote, BoardConnector(), runner, outboxes: BoardConnector.outboxes,
-            account: RemoteAccount(user: "me", token: "t")
+            login: RemoteLogin(
+                secrets: RemoteSecrets(), account: RemoteAccount(user: "me", token: "t")),
+            connection: RemoteConnection(
+                account: { nil }, remote: { remote }, connector: { _ in nil })
         ).forEach { delivery, _, _ in
             found.append(delivery)
             return true
