@@ -131,8 +131,8 @@ public enum Connectors {
         guard owners.count > 1, !replacesOthers else { return own.account }
         throw SyncFailure(
             .conditionFailed,
-            "devices with different logins on \(remote.name) have synced with each other: "
-                + owners.map(named).joined(separator: " and "),
+            "devices with different logins on \(own: remote.name) have synced with each other: "
+                + "\(owners.map(named).joined(separator: " and "))",
             hint: "drop the changes that \(own.nickname) must not send (storectl outbox lists "
                 + "them, storectl outbox drop EVENT drops one), then run storectl login "
                 + "\(remote.name) --replace as \(own.nickname) on each device")

@@ -1,4 +1,5 @@
 public import TapedeckModel
+internal import TapedeckSync
 
 /// The contents of a remote's response: events to append, and refusals.
 public struct IngestResult: Sendable {
@@ -30,15 +31,19 @@ public struct IngestRefusal: Error, Hashable, Sendable {
     /// The error code.
     public let code: ErrorCode
     /// The error message, a sentence.
-    public let message: String
+    public var message: String { text.description }
+    let text: FailureText
 
-    init(_ path: String, _ code: ErrorCode, _ message: String) {
+    init(_ path: String, _ code: ErrorCode, _ text: FailureText) {
         self.path = path
         self.code = code
-        self.message = message
+        self.text = text
     }
 
     init(_ path: String, _ error: ModelError) {
-        self.init(path, error.code, error.message)
+        self.init(path, error.code, "\(error.message)")
     }
+
+    /// The path and the message; the path consists of names that the program knows.
+    var line: FailureText { "\(own: path): \(text)" }
 }

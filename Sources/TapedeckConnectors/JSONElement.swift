@@ -1,4 +1,5 @@
 internal import TapedeckModel
+internal import TapedeckSync
 internal import TapedeckVideo
 
 /// A member of a JSON object in a response.
@@ -26,7 +27,7 @@ struct JSONElement {
     /// Creates an element from `value`, which must be an object.
     init(_ value: JSONValue, at path: String) throws(IngestRefusal) {
         guard case .object(let members) = value else {
-            throw IngestRefusal(path, .invalidPayload, "is \(value.kind), not an object")
+            throw IngestRefusal(path, .invalidPayload, "is \(own: value.kind), not an object")
         }
         self.path = path
         self.members = members
@@ -166,11 +167,13 @@ struct JSONElement {
         return text
     }
 
-    private func wrong(_ name: String, _ value: JSONValue, _ expected: String) -> IngestRefusal {
-        IngestRefusal("\(path).\(name)", .invalidPayload, "is \(value.kind), not \(expected)")
+    private func wrong(
+        _ name: String, _ value: JSONValue, _ expected: FailureText
+    ) -> IngestRefusal {
+        IngestRefusal("\(path).\(name)", .invalidPayload, "is \(own: value.kind), not \(expected)")
     }
 
-    private func noTime(_ name: String, _ text: String, _ what: String) -> IngestRefusal {
+    private func noTime(_ name: String, _ text: String, _ what: FailureText) -> IngestRefusal {
         IngestRefusal(
             "\(path).\(name)", .invalidTime, "\"\(text.prefix(40))\" is not \(what)")
     }

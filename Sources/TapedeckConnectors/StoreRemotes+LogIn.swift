@@ -166,8 +166,10 @@ extension StoreRemotes {
         _ name: String, _ credentials: RemoteCredentials, _ purpose: LoginPurpose,
         replacesOthers: Bool = false
     ) async throws -> String {
-        let login = RemoteLogin(secrets: credentials.secrets)
-        let (remote, connector, knownEnds) = try await offThread {
+        var login = RemoteLogin(secrets: credentials.secrets)
+        // The requests that link a service contain the account's token.
+        if case .link(let known) = purpose { login.account = known.account }
+        let (remote, connector, knownEnds) = try await offThread { [login] in
             try self.removeEndedLogins()
             try self.checkLogin(at: name)
             let (remote, connector) = try self.connector(of: name)
@@ -191,13 +193,12 @@ extension StoreRemotes {
             // before the first request.
             return (remote, connector, try logins.knownEnds(of: name))
         }
+        login.knownEnds = knownEnds
         let transport = try await transport(to: remote.url)
         let account: RemoteAccount
         do {
             account = try await logIn(
-                remote, connector,
-                RemoteLogin(secrets: credentials.secrets, knownEnds: knownEnds), purpose, transport,
-                replacesOthers: replacesOthers)
+                remote, connector, login, purpose, transport, replacesOthers: replacesOthers)
         } catch {
             await transport.close()
             throw Self.named(error, remote, login)
@@ -261,7 +262,7 @@ extension StoreRemotes {
             }
         } catch {
             guard answers.isEmpty, error.code == .unauthorized else { throw error }
-            throw SyncFailure(.usage, error.message, hint: error.hint)
+            throw SyncFailure(.usage, error.text, hint: error.hint)
         }
     }
 
@@ -342,7 +343,7 @@ struct LoginSender {
                 guard error.hasInvalidHeader else { throw error }
                 throw SyncFailure(
                     .remoteError,
-                    "\(transport.base) sent an invalid token or another invalid header",
+                    "\(own: transport.base) sent an invalid token or another invalid header",
                     hint: error.hint)
             }
             let now = log.now()

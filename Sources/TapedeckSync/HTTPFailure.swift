@@ -10,7 +10,7 @@ internal import TapedeckModel
 /// their descriptions.
 struct HTTPFailure {
     let code: ErrorCode
-    let message: String
+    let message: FailureText
     let hint: String?
     /// Whether the request cannot have arrived, because no connection was made.
     var isUnsent = false
@@ -26,13 +26,16 @@ struct HTTPFailure {
     init(_ error: any Error, at base: String) {
         let text = String(describing: error)
         let type = String(reflecting: Swift.type(of: error))
-        func failure(_ what: String, hint: String?, isUnsent: Bool = false) -> HTTPFailure {
-            HTTPFailure(code: .offline, message: "\(base) \(what)", hint: hint, isUnsent: isUnsent)
+        func failure(
+            _ what: FailureText, hint: String?, isUnsent: Bool = false
+        ) -> HTTPFailure {
+            HTTPFailure(
+                code: .offline, message: "\(own: base) \(what)", hint: hint, isUnsent: isUnsent)
         }
         switch error {
         case let error as IOError:
             self = failure(
-                "cannot be reached: \(String(cString: strerror(error.errnoCode)))",
+                "cannot be reached: \(own: String(cString: strerror(error.errnoCode)))",
                 hint: HTTPFailure.hintToLook,
                 isUnsent: [ECONNREFUSED, EHOSTUNREACH, ENETUNREACH].contains(error.errnoCode))
         case let error as HTTPClientError where error == .connectTimeout:
@@ -54,7 +57,7 @@ struct HTTPFailure {
                 hint: "check the network connection, and check that the server is not stuck")
         case HTTPBodyError.tooLarge:
             self = HTTPFailure(
-                code: .malformedRequest, message: "\(base) sent a response that is too large",
+                code: .malformedRequest, message: "\(own: base) sent a response that is too large",
                 hint: HTTPFailure.hintToCheckAddress)
         case HTTPHeadError.invalidStatus(let status):
             self = failure(
@@ -84,7 +87,7 @@ struct HTTPFailure {
             } else if type.contains("NIOConnectionError") || type.contains("NWPOSIXError") {
                 // No connection could be made to any address of the host.
                 self = failure(
-                    "cannot be reached: \(text.contains("refused") ? "Connection refused" : "no connection could be made")",
+                    "cannot be reached: \(own: text.contains("refused") ? "Connection refused" : "no connection could be made")",
                     hint: HTTPFailure.hintToLook, isUnsent: true)
             } else {
                 self = failure(
@@ -93,7 +96,7 @@ struct HTTPFailure {
         }
     }
 
-    private init(code: ErrorCode, message: String, hint: String?, isUnsent: Bool = false) {
+    private init(code: ErrorCode, message: FailureText, hint: String?, isUnsent: Bool = false) {
         (self.code, self.message, self.hint) = (code, message, hint)
         self.isUnsent = isUnsent
     }

@@ -27,7 +27,7 @@ enum HTTPHeader {
         guard !field.value.utf8.contains(where: { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F }) else {
             var failure = SyncFailure(
                 .unauthorized,
-                "the value for header \(field.name) contains a line break or another control character",
+                "the value for header \(own: field.name) contains a line break or another control character",
                 hint: "run storectl login NAME again, with each secret on one line")
             failure.isUnsent = true
             throw failure

@@ -165,7 +165,7 @@ package struct HTTPSyncConnector: SyncConnector {
         }
         if let error = read?.error, !error.code.isEmpty {
             return SyncFailure(
-                ErrorCode(rawValue: String(error.code.prefix(64))), error.message,
+                ErrorCode(rawValue: String(error.code.prefix(64))), "\(error.message)",
                 hint: error.hint.isEmpty
                     ? response.status == .notFound ? "check the path of the address" : nil
                     : error.hint,

@@ -185,7 +185,7 @@ public final class SyncEngine: Sendable {
             let request: SyncRequest
             switch try await box.perform({ try $0.begin() }) {
             case .send(let first): request = first
-            case .wait(let wait): throw SyncFailure(wait.reason, wait.message)
+            case .wait(let wait): throw SyncFailure(wait.reason, "\(wait.message)")
             case .end(let failure?): throw failure
             default: throw SyncError(.internalError, "the sync did not begin with a handshake")
             }

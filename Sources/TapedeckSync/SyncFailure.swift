@@ -5,8 +5,8 @@ public import TapedeckModel
 package struct SyncFailure: Error, Hashable, Sendable {
     /// The error code, such as `.offline` or the code in an HTTP error body.
     package var code: ErrorCode
-    /// The error message.
-    package var message: String
+    /// The error message, with its foreign text marked.
+    package var text: FailureText
     /// The suggested remedy; never contains text from a remote, see `RemoteLogin.redacting`.
     package var hint: String?
     /// The requested pause before the next request, in milliseconds.
@@ -17,13 +17,16 @@ package struct SyncFailure: Error, Hashable, Sendable {
     package var hasInvalidHeader = false
 
     package init(
-        _ code: ErrorCode, _ message: String, hint: String? = nil, retryAfter: UInt64? = nil
+        _ code: ErrorCode, _ text: FailureText, hint: String? = nil, retryAfter: UInt64? = nil
     ) {
         self.code = code
-        self.message = message
+        self.text = text
         self.hint = hint
         self.retryAfter = retryAfter
     }
+
+    /// The error message.
+    package var message: String { text.description }
 
     /// Returns the hint with the remote's name instead of the placeholder `NAME`; connectors use
     /// the placeholder because they do not know the name.
@@ -40,7 +43,7 @@ package struct SyncFailure: Error, Hashable, Sendable {
             !(address.map(mentions) ?? false)
         else { return self }
         var named = self
-        named.message = "\(name): \(message)"
+        named.text = "\(own: name): \(text)"
         return named
     }
 

@@ -563,7 +563,7 @@ extension SyncState {
     private mutating func rest(_ wait: SyncWait, _ now: UInt64) -> Action {
         guard options.isLive || !wait.isAsked || wait.until <= now + options.waitMax else {
             refusedUntil = wait.until
-            return end(SyncFailure(wait.reason, wait.message))
+            return end(SyncFailure(wait.reason, "\(wait.message)"))
         }
         phase = .waiting(wait)
         return .wait(wait)

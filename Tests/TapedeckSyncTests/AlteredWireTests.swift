@@ -141,12 +141,12 @@ import Testing
                 == "\(name): the server's response to a handshake is invalid")
         for message in ["the token is unknown or revoked", "a page was changed in transit"] {
             let refused = try rig.sync(
-                log, name: name, fate: { _, _ in .fails(SyncFailure(.unauthorized, message)) })
+                log, name: name, fate: { _, _ in .fails(SyncFailure(.unauthorized, "\(message)")) })
             #expect(refused.report.failure?.message == "\(name): \(message)")
         }
         for message in ["\(name) does not respond", "a response from \(name) was changed"] {
             let refused = try rig.sync(
-                log, name: name, fate: { _, _ in .fails(SyncFailure(.unauthorized, message)) })
+                log, name: name, fate: { _, _ in .fails(SyncFailure(.unauthorized, "\(message)")) })
             #expect(refused.report.failure?.message == message)
         }
         let preview = #expect(throws: SyncError.self) {
@@ -168,7 +168,7 @@ import Testing
         ("https://a.example cannot be reached", "https://a.example cannot be reached"),
         ("this device is set to offline", "this device is set to offline"),
     ]) func remotesAreNamedOnce(_ message: String, _ named: String) {
-        let failure = SyncFailure(.unavailable, message).naming("tv", at: "https://a.example")
+        let failure = SyncFailure(.unavailable, "\(message)").naming("tv", at: "https://a.example")
         #expect(failure.message == named)
     }
 

@@ -75,9 +75,9 @@ struct SecretHeaderTests {
         let secrets = RemoteSecrets(
             user: "ada", password: "p\u{F6} 1", tokenSecret: "longer-secret")
         let account = RemoteAccount(user: "7", token: "longer", tokenSecret: "")
+        let repeated = "ada: longer-secret, longer, p\u{F6} 1 and p%C3%B6%201"
         let failure = RemoteLogin(secrets: secrets, account: account).redacting(
-            SyncFailure(
-                .unauthorized, "ada: longer-secret, longer, p\u{F6} 1 and p%C3%B6%201"))
+            SyncFailure(.unauthorized, "\(repeated)"))
         #expect(failure.message == "ada: [secret], [secret], [secret] and [secret]")
     }
 
@@ -91,8 +91,40 @@ struct SecretHeaderTests {
     /// The replacement of one secret may contain another secret.
     @Test func shortSecretsAreReplacedOnceAndOnlyAsWholeWords() {
         let login = RemoteLogin(secrets: RemoteSecrets(token: "tok", tokenSecret: "sec"))
-        let failure = login.redacting(SyncFailure(.unauthorized, "invalid token: tok, sec"))
+        let repeated = "invalid token: tok, sec"
+        let failure = login.redacting(SyncFailure(.unauthorized, "\(repeated)"))
         #expect(failure.message == "invalid token: [secret], [secret]")
+    }
+
+    /// A gap in the program's own words would reveal the secret.
+    @Test func ownWordsStayWholeIfASecretIsACommonWord() throws {
+        struct Foreign: Error {}
+        let remote = Remote(name: "home", system: "shelby", url: "https://a.example", parts: [])
+        var failures = [301, 400, 401, 404, 413, 429, 503].compactMap {
+            RemoteResponse(status: $0).failure
+        }
+        failures.append(HTTPFailure(Foreign(), at: remote.url).failure)
+        failures.append(HTTPFailure(HTTPHeadError.invalidStatus(99), at: remote.url).failure)
+        for failure in failures {
+            let failure = failure.naming(remote)
+            let words = failure.message.split { !$0.isLetter && !$0.isNumber }
+            for word in Set(words.map(String.init) + ["a", "e", "[", ":", " "]) {
+                let login = RemoteLogin(secrets: RemoteSecrets(user: "ada", password: word))
+                #expect(login.redacting(failure).message == failure.message, "\(word)")
+                // The same word is a secret in text from the remote.
+                let text: FailureText = "\(failure.text): \(word)"
+                #expect(login.redacting(text) == "\(failure.message): [secret]", "\(word)")
+            }
+        }
+    }
+
+    /// A secret in `[secret]` would be replaced again.
+    @Test func textIsRedactedOnlyOnce() {
+        let login = RemoteLogin(secrets: RemoteSecrets(token: "secret"))
+        let repeated = "invalid token: secret"
+        let failure = login.redacting(SyncFailure(.unauthorized, "\(repeated)"))
+        #expect(failure.message == "invalid token: [secret]")
+        #expect(login.redacting(failure) == failure)
     }
 
     /// Error messages from other libraries may contain any values, so they are never passed on.

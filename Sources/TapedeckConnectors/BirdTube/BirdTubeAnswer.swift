@@ -10,7 +10,7 @@ enum BirdTubeAnswer {
         do throws(IngestRefusal) {
             try check(element)
         } catch {
-            throw SyncFailure(error.code, error.message)
+            throw SyncFailure(error.code, error.text)
         }
         return element
     }
@@ -61,7 +61,7 @@ enum BirdTubeAnswer {
     ) throws(SyncFailure) -> [JSONValue] {
         let element = try element(response)
         guard let list = try? element.list(name) else {
-            throw SyncFailure(.unavailable, "BirdTube's response has no list \(name)")
+            throw SyncFailure(.unavailable, "BirdTube's response has no list \(own: name)")
         }
         return list
     }
@@ -105,7 +105,7 @@ enum BirdTubeAccount {
         // BirdTube's sample server crashes on credentials that it should reject.
         throw SyncFailure(
             failure.code,
-            "\(failure.message), which some servers return for a wrong address or password")
+            "\(failure.text), which some servers return for a wrong address or password")
     }
 
     private static func account(

@@ -144,7 +144,7 @@ package struct BirdTubeConnector: Connector {
             content.leads.append(FeedLead(chat.feed))
         }
         content.observations = result.proposals
-        content.refused = result.refused.map { "\($0.path): \($0.message)" }
+        content.refused = result.refused.map(\.line)
         content.moves = true
         let (offset, rows) = (Int64(page.place) ?? 0, Int64(list.count))
         if rows > BirdTubeConnector.rowsMax - offset {
@@ -164,7 +164,7 @@ package struct BirdTubeConnector: Connector {
         if response.failure?.code == .notFound {
             content.missing = (
                 BirdTubeChat.feeds,
-                "chats, because the server has no POST \(BirdTubeRequest.messagesPath)"
+                "chats, because the server has no POST \(own: BirdTubeRequest.messagesPath)"
             )
             return content
         }
@@ -175,7 +175,7 @@ package struct BirdTubeConnector: Connector {
             BirdTubeDocuments.addMessage(value, at: "$.messages[\(index)]", context, &result)
         }
         content.observations = result.proposals
-        content.refused = result.refused.map { "\($0.path): \($0.message)" }
+        content.refused = result.refused.map(\.line)
         content.next = BirdTubeChat.next(behind: list, before: Int64(page.place) ?? .max).map {
             RemotePage(page.feed, String($0))
         }

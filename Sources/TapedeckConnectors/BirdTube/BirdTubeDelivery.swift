@@ -43,7 +43,7 @@ enum BirdTubeDelivery {
         default:
             if response.failure?.code == .notFound {
                 throw SyncFailure(
-                    .notFound, "the server has no POST \(BirdTubeRequest.sendPath)",
+                    .notFound, "the server has no POST \(own: BirdTubeRequest.sendPath)",
                     hint: "chats on this server can be used only in the server's own app")
             }
             let answer = try BirdTubeAnswer.element(response)

@@ -49,14 +49,14 @@ struct OAuthServer {
         let token = try token(
             in: response, .requestToken,
             refusal: SyncFailure(
-                .unauthorized, "\(address) refused the consumer key or its signature",
+                .unauthorized, "\(own: address) refused the consumer key or its signature",
                 hint: "check the key and the secret in the consumer file, and the callback that is"
                     + " registered for the program"))
         guard token.fields["oauth_callback_confirmed"] == "true" else {
             throw SyncFailure(
                 .remoteError,
-                "\(url(.requestToken)) did not confirm the callback: the server uses an insecure"
-                    + " version of OAuth",
+                "\(own: url(.requestToken)) did not confirm the callback: the server uses an"
+                    + " insecure version of OAuth",
                 hint: "use a token instead: storectl login NAME --token-file FILE")
         }
         return token
@@ -88,7 +88,7 @@ struct OAuthServer {
         // `oauth_problem`.
         guard value("denied") == nil, value("oauth_problem") == nil else {
             throw SyncFailure(
-                .unauthorized, "the login was denied at \(url(.authorize))",
+                .unauthorized, "the login was denied at \(own: url(.authorize))",
                 hint: "run storectl login NAME again, and approve the login")
         }
         guard [nil, token.text].contains(value("oauth_token")) else {
@@ -113,8 +113,7 @@ struct OAuthServer {
             in: response, .accessToken,
             refusal: SyncFailure(
                 .unauthorized,
-                "\(address) refused the verifier: it is wrong, was used before, or has"
-                    + " expired",
+                "\(own: address) refused the verifier: it is wrong, was used before, or has expired",
                 hint: "run storectl login NAME again, and approve the login again"))
     }
 
@@ -132,11 +131,11 @@ struct OAuthServer {
             case .remoteError where response.status == 400: throw refusal
             case .redirected, .notFound:
                 throw SyncFailure(
-                    failure.code, "\(url(path)): \(failure.message)",
+                    failure.code, "\(own: url(path)): \(failure.text)",
                     hint: "check the address of the OAuth server (--oauth-url)")
             default:
                 throw SyncFailure(
-                    failure.code, "\(url(path)): \(failure.message)", hint: failure.hint,
+                    failure.code, "\(own: url(path)): \(failure.text)", hint: failure.hint,
                     retryAfter: failure.retryAfter)
             }
         }
@@ -155,7 +154,8 @@ struct OAuthServer {
     private func noToken(_ path: Path) -> SyncFailure {
         SyncFailure(
             .remoteError,
-            "the response from \(url(path)) is not a form with oauth_token and oauth_token_secret",
+            "the response from \(own: url(path)) is not a form with oauth_token and"
+                + " oauth_token_secret",
             hint: "check the address of the OAuth server (--oauth-url)")
     }
 }
@@ -210,7 +210,7 @@ extension ShelbyV1Connector: OAuthConnector {
         if let address { return OAuthServer(address: address) }
         guard service == "twitter" else {
             throw SyncFailure(
-                .usage, "the address of the OAuth server of \(service.prefix(80)) is unknown",
+                .usage, "the address of the OAuth server of \(own: service.prefix(80)) is unknown",
                 hint: "pass the address with --oauth-url, or use --uid and --token-file instead of"
                     + " --oauth")
         }

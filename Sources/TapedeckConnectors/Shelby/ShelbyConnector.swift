@@ -124,11 +124,11 @@ package struct ShelbyConnector: Connector {
             result = try IngestResource.named("shelby/broadcasts").read(
                 response.body, observedAt: response.date)
         } catch {
-            throw SyncFailure(error.code, error.message, hint: error.hint)
+            throw SyncFailure(error.code, "\(error.message)", hint: error.hint)
         }
         var content = RemoteContent()
         content.observations = result.proposals
-        content.refused = result.refused.map { "\($0.path): \($0.message)" }
+        content.refused = result.refused.map(\.line)
         if result.refused.isEmpty {
             let ids = list.compactMap { Self.text($0, "_id", "id") }
             if ids.count == list.count {
@@ -367,7 +367,7 @@ package struct ShelbyConnector: Connector {
         _ members: [String: JSONValue], _ response: RemoteResponse
     ) -> SyncFailure {
         let text = text(members)
-        let lower = " " + text.lowercased()
+        let lower = " " + text.description.lowercased()
         let isLogin = loginWords.contains { lower.contains(" " + $0) }
         if isLogin || response.status == 401 {
             return SyncFailure(
@@ -388,9 +388,9 @@ package struct ShelbyConnector: Connector {
         "access token",
     ]
 
-    private static func text(_ members: [String: JSONValue]) -> String {
+    private static func text(_ members: [String: JSONValue]) -> FailureText {
         guard case .string(let message) = members["err"] else { return "Shelby returned an error" }
-        return String(message.prefix(200))
+        return "\(message.prefix(200))"
     }
 
     /// Returns the failure with the remote's own message.
@@ -398,7 +398,7 @@ package struct ShelbyConnector: Connector {
         _ failure: SyncFailure, _ members: [String: JSONValue]
     ) -> SyncFailure {
         var failure = failure
-        failure.message = text(members)
+        failure.text = text(members)
         return failure
     }
 

@@ -11,9 +11,11 @@ enum ShelbyDocuments {
             return try JSONParser.parse(
                 response.body, bytesMax: IngestResource.documentBytesMax)
         } catch {
-            // Without a JSON body, only the status is available.
+            // Without a JSON body, only the status is available. The parser's errors contain no
+            // text from the body.
             throw response.failure
-                ?? SyncFailure(.unavailable, "Shelby's response is not JSON: \(error.message)")
+                ?? SyncFailure(
+                    .unavailable, "Shelby's response is not JSON: \(own: error.message)")
         }
     }
 
@@ -30,8 +32,8 @@ enum ShelbyDocuments {
             }
         case .object(let members):
             if let error = members["err"] {
-                var text = "the remote returned an error"
-                if case .string(let message) = error { text += ": \(message.prefix(200))" }
+                var text: FailureText = "the remote returned an error"
+                if case .string(let message) = error { text = "\(text): \(message.prefix(200))" }
                 result.refuse(IngestRefusal("$", .remoteError, text))
             } else {
                 add(document, at: "$", context, &result)
@@ -40,7 +42,7 @@ enum ShelbyDocuments {
             result.refuse(IngestRefusal("$", .remoteError, "the remote returned null"))
         default:
             result.refuse(
-                IngestRefusal("$", .invalidPayload, "the document is \(document.kind)"))
+                IngestRefusal("$", .invalidPayload, "the document is \(own: document.kind)"))
         }
     }
 

@@ -113,7 +113,7 @@ package struct ShelbyV1Connector: Connector {
                 throw error
             }
             throw SyncFailure(
-                .unauthorized, error.message,
+                .unauthorized, error.text,
                 hint: "run storectl login NAME with the right password or token")
         }
         let user = try element(result)
@@ -171,7 +171,7 @@ package struct ShelbyV1Connector: Connector {
             return nil
         } catch {
             guard error.code == .notFound, Self.isOwnAnswer(response) else { return error }
-            return SyncFailure(.unauthorized, error.message)
+            return SyncFailure(.unauthorized, error.text)
         }
     }
 
@@ -254,7 +254,7 @@ package struct ShelbyV1Connector: Connector {
                 Self.isOwnAnswer(response)
             else { throw error }
             var content = RemoteContent()
-            content.missing = (page.feed, "\(page.feed) (\(error.message))")
+            content.missing = (page.feed, "\(own: page.feed) (\(error.text))")
             return content
         }
         var reading = ShelbyV1Reading(account, lists, observedAt: response.date)
@@ -430,6 +430,6 @@ struct ShelbyV1Reading {
     }
 
     private mutating func refuse(_ refusal: IngestRefusal) {
-        content.refused.append("\(refusal.path): \(refusal.message)")
+        content.refused.append(refusal.line)
     }
 }

@@ -29,12 +29,12 @@ enum ShelbyV1Documents {
     private static func failure(
         _ status: Int64, _ message: JSONValue?, _ response: RemoteResponse
     ) -> SyncFailure {
-        var text = "Shelby returned status \(status)"
+        var text: FailureText = "Shelby returned status \(status)"
         switch message {
-        case .string(let message): text += ": \(message.prefix(200))"
+        case .string(let message): text = "\(text): \(message.prefix(200))"
         case .object(let members):
             if case .string(let message) = members["error_message"] {
-                text += ": \(message.prefix(200))"
+                text = "\(text): \(message.prefix(200))"
             }
         default: break
         }
@@ -42,7 +42,7 @@ enum ShelbyV1Documents {
         if status == 403 { return SyncFailure(.remoteError, text) }
         let told = RemoteResponse(status: Int(clamping: status), headers: response.headers)
         guard var failure = told.failure else { return SyncFailure(.remoteError, text) }
-        failure.message = text
+        failure.text = text
         return failure
     }
 

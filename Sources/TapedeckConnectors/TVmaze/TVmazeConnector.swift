@@ -93,15 +93,15 @@ package struct TVmazeConnector: Connector {
         do throws(ModelError) {
             result = try TVmazeConnector.read(response, of: page)
         } catch {
-            throw SyncFailure(.remoteError, error.message)
+            throw SyncFailure(.remoteError, "\(error.message)")
         }
         if result.proposals.isEmpty, let refusal = result.refused.first, refusal.path == "$" {
             throw SyncFailure(
-                .unavailable, "TVmaze's response does not match its API: \(refusal.message)")
+                .unavailable, "TVmaze's response does not match its API: \(refusal.text)")
         }
         var content = RemoteContent()
         content.observations = result.proposals
-        content.refused = result.refused.map { "\(page.feed) \($0.path): \($0.message)" }
+        content.refused = result.refused.map { "\(own: page.feed) \($0.line)" }
         guard TVmazeConnector.day(page) != nil else { return content }
         for observation in result.proposals where observation.type == ShowObserved.eventType {
             guard let show = try? ShowObserved(payload: observation.payload) else { continue }

@@ -1,5 +1,6 @@
 internal import SwiftProtobuf
 internal import TapedeckModel
+internal import TapedeckSync
 internal import TapedeckVideo
 
 /// Converts responses from api.tvmaze.com to observations.
@@ -32,7 +33,7 @@ enum TVmazeDocuments {
         guard listed.isEmpty || isOfDay else {
             result.refuse(
                 IngestRefusal(
-                    "$", .invalidPayload, "no episode in the list is from \(listing.date)"))
+                    "$", .invalidPayload, "no episode in the list is from \(own: listing.date)"))
             return
         }
         propose(listing, of: listed, web: web, context, &result)
@@ -198,7 +199,8 @@ enum TVmazeDocuments {
 
     private static func refusal(ofNoList document: JSONValue) -> IngestRefusal {
         remoteError(document)
-            ?? IngestRefusal("$", .invalidPayload, "the document is \(document.kind), not a list")
+            ?? IngestRefusal(
+                "$", .invalidPayload, "the document is \(own: document.kind), not a list")
     }
 
     /// Returns a refusal if the document is null or is a TVmaze error, which has a numeric `status`
@@ -210,9 +212,9 @@ enum TVmazeDocuments {
         guard case .object(let members) = document, members["id"] == nil,
             case .number(let status) = members["status"]
         else { return nil }
-        var text = "the remote returned status \(status.prefix(10))"
+        var text: FailureText = "the remote returned status \(status.prefix(10))"
         if case .string(let message) = members["message"], !message.isEmpty {
-            text += ": \(message.prefix(200))"
+            text = "\(text): \(message.prefix(200))"
         }
         return IngestRefusal("$", .remoteError, text)
     }

@@ -129,7 +129,7 @@ enum WhaleDelivery {
         // The server has stored the like, but fails to render the response.
         if type == LikeToggled.eventType, response.status == 500 { return .askLater }
         if type == AnswerRecorded.eventType {
-            if response.status == 422 { throw SyncFailure(.conditionFailed, notAsked) }
+            if response.status == 422 { throw SyncFailure(.conditionFailed, "\(own: notAsked)") }
             if let failure = response.failure { throw failure }
             return .askLater
         }

@@ -8,7 +8,7 @@ struct WhalePage {
     /// The rows that are objects.
     private(set) var rows: [JSONElement] = []
     /// The rows that are not objects; each string contains a path and a reason.
-    private(set) var refused: [String] = []
+    private(set) var refused: [FailureText] = []
     /// The page's number, starting at 0.
     private(set) var number: Int64
     private(set) var total: Int64
@@ -30,11 +30,11 @@ struct WhalePage {
                 do throws(IngestRefusal) {
                     rows.append(try JSONElement(value, at: "$.data[\(index)]"))
                 } catch {
-                    refused.append("\(error.path): \(error.message)")
+                    refused.append(error.line)
                 }
             }
         } catch {
-            throw SyncFailure(.unavailable, "Whale's response is not a page: \(error.message)")
+            throw SyncFailure(.unavailable, "Whale's response is not a page: \(error.text)")
         }
     }
 }
@@ -198,7 +198,7 @@ struct WhaleObservations {
     }
 
     /// The refused rows; each string contains a path and a reason.
-    var refused: [String] { result.refused.map { "\($0.path): \($0.message)" } }
+    var refused: [FailureText] { result.refused.map(\.line) }
 
     /// Adds an observation and returns its index, or nil if it is a duplicate or was refused.
     @discardableResult

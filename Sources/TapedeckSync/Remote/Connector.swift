@@ -123,7 +123,7 @@ extension Connector {
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
         throw SyncFailure(
-            .usage, "\(manifest.system) does not let other programs create accounts",
+            .usage, "\(own: manifest.system) does not let other programs create accounts",
             hint: "sign up there, then run storectl login NAME")
     }
 
@@ -131,7 +131,7 @@ extension Connector {
         _ secrets: RemoteSecrets, _ answers: [RemoteResponse]
     ) throws(SyncFailure) -> LoginStep {
         throw SyncFailure(
-            .usage, "\(manifest.system) does not let other programs link services",
+            .usage, "\(own: manifest.system) does not let other programs link services",
             hint: "link the service there")
     }
 
@@ -352,7 +352,7 @@ package struct RemoteContent: Sendable {
     /// The observations, in document order.
     package var observations: [ProposedEvent] = []
     /// The invalid parts of the document, each with its location and the error.
-    package var refused: [String] = []
+    package var refused: [FailureText] = []
     /// The next page; nil at the end.
     package var next: RemotePage?
     /// The part of the feed that the page shows, if new rows appear only above existing rows.
@@ -369,7 +369,7 @@ package struct RemoteContent: Sendable {
     /// The name prefix of feeds that the remote does not have, and a message for the report.
     ///
     /// Feeds with this prefix are skipped for the rest of the pass.
-    package var missing: (feeds: String, message: String)?
+    package var missing: (feeds: String, message: FailureText)?
 
     package init() {}
 }

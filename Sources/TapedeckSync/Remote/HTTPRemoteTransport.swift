@@ -128,7 +128,7 @@ private struct MultipartBody {
         for part in parts {
             var status = stat()
             guard stat(part.path, &status) == 0 else {
-                throw SyncFailure(.notFound, "the file for \(part.name) is missing")
+                throw SyncFailure(.notFound, "the file for \(own: part.name) is missing")
             }
             add(
                 "--\(boundary)\r\nContent-Disposition: form-data; name=\"\(part.name)\";"

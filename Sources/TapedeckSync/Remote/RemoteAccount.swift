@@ -79,7 +79,8 @@ extension RemoteAccount {
         guard let own, own != user else { return }
         throw SyncFailure(
             .conditionFailed,
-            "the login on \(remote.name) is for account \(user), but this store belongs to \(own)",
+            "the login on \(own: remote.name) is for account \(user), but this store"
+                + " belongs to \(own)",
             hint: "log in as \(own), or create another store for \(user)")
     }
 }
@@ -90,7 +91,7 @@ extension SyncFailure {
     package static func unfinishedLogout(from remote: Remote) -> SyncFailure {
         SyncFailure(
             .unauthorized,
-            "a logout everywhere from \(remote.name) has not finished;"
+            "a logout everywhere from \(own: remote.name) has not finished;"
                 + " if it was interrupted, repeat it",
             hint: "run storectl logout \(remote.name) --everywhere, or log out only this device"
                 + " with storectl logout \(remote.name)")
@@ -167,9 +168,12 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
     /// a common word, and so reveal the secret.
     package func redacting(_ failure: SyncFailure) -> SyncFailure {
         var failure = failure
-        failure.message = redacting(failure.message)
+        failure.text = "\(own: redacting(failure.text))"
         return failure
     }
+
+    /// Returns a text without the login's secrets in its foreign parts.
+    func redacting(_ text: FailureText) -> String { text.replacingForeign(redacting) }
 
     /// The number of leading characters by which a secret is recognized, because messages shorten
     /// long values.
@@ -177,7 +181,7 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
 
     /// Returns `text` with the login's secrets replaced by `[secret]`, even where a secret was
     /// shortened.
-    func redacting(_ text: String) -> String {
+    private func redacting(_ text: String) -> String {
         let values = [
             secrets.password, secrets.token, secrets.tokenSecret, secrets.consumerKey,
             secrets.consumerSecret, account?.token, account?.tokenSecret,

@@ -627,8 +627,7 @@ extension RemoteSession {
         if failure.code != .notFound || reading.resumedFeed == nil && !isGone {
             hasGivenUp = true
             try log.setSyncRows([
-                RemoteRow.failedReading(
-                    remote.name, page.feed, login.redacting(failure), at: now)
+                RemoteRow.failedReading(remote.name, page.feed, failure, at: now)
             ])
         }
         guard let ended = reading.skipUnreadable(page, failure, &report), isGone,

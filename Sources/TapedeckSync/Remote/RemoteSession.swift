@@ -283,7 +283,7 @@ package struct RemoteSession {
     ///   records that fact.
     package mutating func stop(cuttingOff failure: SyncFailure) throws -> Step {
         if case .delivery(let delivery, let intent) = pending {
-            try failed(failure, delivery, of: intent)
+            try failed(login.redacting(failure), delivery, of: intent)
         }
         pending = .nothing
         return try stop()
@@ -329,7 +329,8 @@ package struct RemoteSession {
             return .wait(wait)
         }
         report.until = wait.until
-        return try end(SyncFailure(wait.reason, wait.message))
+        // The message was redacted before it was stored.
+        return try end(SyncFailure(wait.reason, "\(own: wait.message)"))
     }
 
     /// Returns the reason why nothing may be sent: a logout on this device, which may not have
@@ -344,14 +345,14 @@ package struct RemoteSession {
         }
         if isRemoved {
             return SyncFailure(
-                .unauthorized, "\(remote.name) was removed or has a new address",
+                .unauthorized, "\(own: remote.name) was removed or has a new address",
                 hint: "storectl remote list shows the current remotes")
         }
         if login.account?.isAnonymous == true { return nil }
         do {
             guard let stored = try logins.read(remote) else {
                 return SyncFailure(
-                    .unauthorized, "this device is logged out of \(remote.name)",
+                    .unauthorized, "this device is logged out of \(own: remote.name)",
                     hint: "run storectl login \(remote.name)")
             }
             return stored.isEnding == true ? .unfinishedLogout(from: remote) : nil

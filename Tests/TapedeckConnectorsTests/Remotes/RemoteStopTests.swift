@@ -1,3 +1,4 @@
+import Foundation
 import Synchronization
 import Tapedeck
 import TapedeckConnectors
@@ -73,6 +74,22 @@ import Testing
 
     private static func states(_ device: RemoteDevice) throws -> [RemoteDelivery.State] {
         try device.outbox().map(\.state)
+    }
+
+    /// The host of a redirect comes from the remote.
+    @Test func secretsInAFailureAreRedactedWhenASyncEnds() throws {
+        let device = try RemoteStopTests.device()
+        try RemoteStopTests.share(device)
+        var session = try #require(try device.session())
+        var step = try session.begin()
+        while case .send(let request) = step, !request.path.contains("socializations") {
+            step = try session.answered(try device.world.send(request))
+        }
+        let host = "\(SimulatorAccount.oauthToken).example"
+        _ = try session.stop(cuttingOff: SyncFailure(.redirected, "redirects to \(host)"))
+        let log = try Data(contentsOf: URL(fileURLWithPath: device.place.directory + "/log.mdb"))
+        #expect(log.range(of: Data("redirects to [secret].example".utf8)) != nil)
+        #expect(log.range(of: Data(SimulatorAccount.oauthToken.utf8)) == nil)
     }
 
     @Test(arguments: Ending.allCases, [true, false])

@@ -87,7 +87,7 @@ struct BoardConnector: Connector {
                         observedAt: nil), payload: Array(post.text.utf8))
             }
         } catch {
-            throw SyncFailure(.remoteError, "\(error)")
+            throw SyncFailure(.remoteError, "\(String(describing: error))")
         }
         return content
     }

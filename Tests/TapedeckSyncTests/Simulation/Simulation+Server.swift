@@ -42,7 +42,7 @@ extension Simulation {
                             })))
             }
         } catch {
-            return .failure(SyncFailure(error.code, error.message))
+            return .failure(SyncFailure(error.code, "\(error.message)"))
         }
     }
 

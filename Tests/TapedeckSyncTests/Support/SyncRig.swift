@@ -160,7 +160,7 @@ final class SyncRig {
                             })))
             }
         } catch {
-            return .failure(SyncFailure(error.code, error.message))
+            return .failure(SyncFailure(error.code, "\(error.message)"))
         }
         return .failure(SyncFailure(.malformedRequest, "not a message"))
     }
