@@ -190,6 +190,7 @@ struct LiveActivity {
                     ($0.answer, $0.question) = (answer, question)
                     $0.videoURL = "https://media.example.org/\(answer).mp4"
                     if isTold { $0.likeCount = UInt64(id) }
+                    $0.removed = !isOn
                 })
         case 3, 4:
             try observe(

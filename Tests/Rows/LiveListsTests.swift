@@ -83,6 +83,67 @@ import Testing
         }
     }
 
+    /// Open lists report that the comments and likes of a removed answer leave, and that they return
+    /// to the same places.
+    @Test func removedAnswerLeavesLiveListsWithItsCommentsAndLikes() throws {
+        let place = try TemporaryStore("live-removed")
+        let store = try place.open()
+        defer { store.close() }
+        func see(_ observations: any Observation...) throws {
+            place.clock.advance(by: .seconds(1))
+            let now = Int64(place.clock.milliseconds)
+            try store.log.appendBlocking(
+                try observations.map { try ProposedEvent(observation: $0, observedAt: now) })
+        }
+        func answer(removed: Bool) -> AnswerObserved {
+            .with { ($0.answer, $0.question, $0.removed) = ("1", "1", removed) }
+        }
+        func comment(_ id: Int) -> CommentObserved {
+            .with {
+                ($0.comment, $0.answer, $0.text) = ("whale:\(id)", "1", "words \(id)")
+            }
+        }
+        func like(_ id: Int) -> LikeObserved {
+            .with { ($0.like, $0.answer, $0.user) = ("\(id)", "1", "\(id)") }
+        }
+        try see(answer(removed: false), comment(1), comment(2), like(1), like(2))
+        place.clock.advance(by: .seconds(1))
+        try store.log.appendBlocking([
+            try ProposedEvent(CommentPosted.with { ($0.answer, $0.text) = ("1", "my words") }),
+            try ProposedEvent(LikeToggled.with { ($0.answer, $0.isOn) = ("1", true) }),
+        ])
+        let comments = LiveLoop(
+            store.projections, try LiveList<CommentEntry>.comments(answer: "1"))
+        let likers = LiveLoop(
+            store.projections, try ArrangedList<LiveRow<LikerEntry>, LikerEntry>.likers(of: "1"))
+        let hits = LiveLoop(store.projections, try LiveSearch("words"))
+        var shown = (comments: [CommentEntry](), likers: [LikerEntry](), hits: [SearchHit]())
+        /// Applies the pending changes of each list, and returns their number.
+        func look() throws -> [Int] {
+            let (said, liked, found) = (try comments.look(), try likers.look(), try hits.look())
+            said?.apply(to: &shown.comments)
+            liked?.apply(to: &shown.likers)
+            found?.apply(to: &shown.hits)
+            return [
+                said?.changes.count ?? 0, liked?.changes.count ?? 0, found?.changes.count ?? 0,
+            ]
+        }
+        #expect(try look() == [3, 3, 3])
+        let before = shown
+        try see(answer(removed: true))
+        #expect(try look() == [3, 3, 3])
+        #expect(shown.comments.isEmpty && shown.likers.isEmpty && shown.hits.isEmpty)
+        try see(comment(3), like(3))
+        #expect(try look() == [0, 0, 0])
+        #expect(try store.projections.verify().differences.isEmpty)
+        try see(answer(removed: false))
+        #expect(try look() == [4, 4, 4])
+        #expect(shown.comments.filter { $0.id != "whale:3" } == before.comments)
+        #expect(shown.likers.filter { $0.like != "3" } == before.likers)
+        #expect(shown.hits.filter { $0.id != "whale:3" } == before.hits)
+        #expect(try store.projections.verify().differences.isEmpty)
+    }
+
     @Test func eventsOfAnotherProcessReachLiveLists() async throws {
         var activity = try LiveActivity("live-process", start: LiveListsTests.november)
         for _ in 0..<100 { try activity.anything() }

@@ -50,6 +50,58 @@ import Testing
         #expect(try likers() == ["ann", "bob"])
     }
 
+    /// The lists of a single answer.
+    private struct Shown: Equatable {
+        var comments: CommentsPage
+        var likers: LikersPage
+        var hits: [SearchHit]
+
+        init(_ script: Script) throws {
+            let read = try queries(script.events)
+            comments = try read.comments(answer: "1")
+            likers = try read.likers(of: "1")
+            hits = try read.search("words").hits
+        }
+
+        var isEmpty: Bool {
+            comments.comments.isEmpty && likers.likers.isEmpty && likers.count == 0 && hits.isEmpty
+        }
+    }
+
+    @Test func removedAnswerHidesItsCommentsAndLikes() throws {
+        var script = Script()
+        try script.seenAnswer("1", to: "q1", at: 1)
+        try script.seenComment(2, "kind words", at: 2)
+        try script.seenLike(3, by: "ann", at: 2)
+        try script.add("CommentPosted", #"{"answer":"1","text":"my words"}"#, at: 3)
+        try script.add("LikeToggled", #"{"answer":"1","isOn":true}"#, at: 3)
+        func shown() throws -> Shown {
+            try checkOrderDoesNotMatter(AnswerList(), script.events)
+            try checkOrderDoesNotMatter(VideoProjections.standard.searchAnswers, script.events)
+            return try Shown(script)
+        }
+        let before = try shown()
+        #expect(before.comments.comments.map(\.text) == ["kind words", "my words"])
+        #expect(before.likers.likers.map(\.state) == [.waiting, .shown])
+        #expect(before.likers.count == 2 && before.hits.count == 2)
+        try script.seenAnswer("1", to: "q1", removed: true, at: 4)
+        #expect(try shown().isEmpty)
+        try script.seenAnswer("1", to: "q1", at: 5)
+        #expect(try shown() == before)
+        // Another device observed these before the removal.
+        try script.seenAnswer("1", to: "q1", removed: true, at: 6)
+        try script.seenComment(4, "more words", at: 5.5)
+        try script.seenComment(2, "", removed: true, at: 5.5)
+        try script.seenLike(5, by: "bob", at: 5.5)
+        #expect(try shown().isEmpty)
+        try script.seenAnswer("1", to: "q1", at: 7)
+        let after = try shown()
+        #expect(after.comments.comments.map(\.text) == ["more words", "my words"])
+        #expect(after.likers.likers.map(\.user) == [nil, "ann", "bob"])
+        #expect(after.likers.count == 3 && after.hits.count == 2)
+        #expect(try queries(script.events).answer("1")?.commentCount == 2)
+    }
+
     @Test func commentsBelongToTheirAnswer() throws {
         var script = Script()
         try script.add("CommentPosted", #"{"answer":"a1","text":"second"}"#, at: 5, origin: 2)

@@ -173,6 +173,19 @@ import Testing
         }
     }
 
+    @Test func historiesContainRemovedAnswersWithCommentsAndLikes() throws {
+        let answers = VideoProjections.standard.answers
+        var letters: Set<UInt8> = []
+        for seed in 1...20 {
+            let events = try Self.history(250, seed: UInt64(seed))
+            for items in try folded(answers, events).snapshot.items.values {
+                letters.formUnion(items.compactMap(\.key.first).filter { $0 >= 0x80 })
+            }
+        }
+        // The names of hidden comments and likes.
+        #expect(letters.isSuperset(of: "lou".utf8.map { $0 | 0x80 }))
+    }
+
     @Test func orderCheckCatchesAFoldThatDependsOnArrival() throws {
         let events = try Self.history(60, seed: 1)
         withKnownIssue { try checkOrderDoesNotMatter(LastArrival(), events) }

@@ -16,6 +16,10 @@ public import TapedeckProjections
 /// If the same user likes the answer again, the user is therefore not added again and keeps the
 /// same position.
 ///
+/// While an answer is removed, all its items have the names that `HiddenItems` defines, so no list
+/// or search contains its comments and likes. A removal costs time proportional to the number of
+/// items.
+///
 /// Table 0 contains the answers, latest upload first. Answers without a known upload time come
 /// last, highest number first. Table 1 contains the answers that remotes show, highest number
 /// first.
@@ -25,8 +29,8 @@ public struct AnswerList: Projection {
 
     /// `answers`.
     public var name: String { "answers" }
-    /// 6.
-    public var version: Int { 6 }
+    /// 7.
+    public var version: Int { 7 }
     /// `answer`.
     public var tagKind: String { "answer" }
     /// The event types of uploads, comments, observations, likes and outcomes.
@@ -47,8 +51,8 @@ public struct AnswerList: Projection {
     public var ruleText: String? {
         """
         An answer is merged from its observations and uploads; newer ones override older ones. \
-        An answer is not listed, and a comment or like is not counted, if its newest observation \
-        reports a removal. Each comment and each liker is counted once. The user's last toggle determines whether the answer is liked.
+        An answer, a comment or a like is not shown if its newest observation reports a removal. \
+        The comments and likes of a removed answer are not shown either. Each comment and each liker is counted once. The user's last toggle determines whether the answer is liked.
         """
     }
     /// Two tables: all answers, and the answers that remotes show.
@@ -75,7 +79,7 @@ public struct AnswerList: Projection {
         var echoed: UInt64 = 0
         /// The highest comment number that remotes have shown.
         var newestComment: UInt64 = 0
-        /// The number of users whose likes appear on remotes.
+        /// The number of users whose likes appear on remotes, also while the answer is removed.
         var likers: UInt64 = 0
         /// The user's last like or unlike.
         var like: OwnToggle?
@@ -84,8 +88,10 @@ public struct AnswerList: Projection {
         public init() {}
 
         var isSighted: Bool { observationOrder != nil }
+        /// Whether the remote has removed the answer, which hides its comments and likes.
+        var isRemoved: Bool { observation.removed }
         /// Whether lists include the answer.
-        var isListed: Bool { (uploadedAt != nil || isSighted) && !observation.removed }
+        var isListed: Bool { (uploadedAt != nil || isSighted) && !isRemoved }
         var question: String? {
             isSighted ? observation.question : uploadedAt == nil ? nil : uploaded.question
         }
@@ -169,6 +175,21 @@ public struct AnswerList: Projection {
 
     /// Folds an upload, an observation, a comment, a like or an outcome.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        let wasRemoved = key.state.isRemoved
+        if wasRemoved {
+            var hidden = KeyedState(
+                key: key.key, state: key.state, items: HiddenItems(key.items))
+            try take(event, into: &hidden)
+            key.state = hidden.state
+            if hidden.wantsRefold { key.requestRefold() }
+        } else {
+            try take(event, into: &key)
+        }
+        let isRemoved = key.state.isRemoved
+        if isRemoved != wasRemoved { HiddenItems.move(key.items, hiding: isRemoved) }
+    }
+
+    private func take(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0:
             let isInOrder = key.state.take(

@@ -43,7 +43,8 @@ public struct LikerEntry: Codable, Hashable, Sendable {
 }
 
 extension VideoQueries {
-    /// Returns the users who like an answer, each listed once.
+    /// Returns the users who like an answer, each listed once; none if the remote has removed the
+    /// answer.
     ///
     /// Users are sorted by their first likes on the remote. A user's first like never changes, so a
     /// page continues where the previous one ended, even if likes are added in between. The cost
@@ -71,7 +72,8 @@ extension VideoQueries {
             next = PageCursor.text(.likers, rows.last?.key ?? AnswerItems.likes)
         }
         likers += try rows.map { try shownLiker($0, key) }
-        let count = (state?.likers ?? 0) + (own?.state == .waiting ? 1 : 0)
+        let shown = state.map { $0.isRemoved ? 0 : $0.likers } ?? 0
+        let count = shown + (own?.state == .waiting ? 1 : 0)
         return LikersPage(likers: likers, count: Int(clamping: count), next: next)
     }
 
@@ -92,11 +94,12 @@ extension VideoQueries {
             of: projections.answers, key: key, name: AnswerItems.liker(user)) != nil
     }
 
-    /// Returns the like of this store's user if no remote shows it yet; otherwise nil.
+    /// Returns the like of this store's user if no remote shows it yet; otherwise, or if the answer
+    /// was removed, nil.
     func waitingLike(_ key: Tag) throws -> LikerEntry? {
         let own = try ownUser()
-        guard let like = try reader.state(of: projections.answers, key: key)?.like, like.isOn,
-            like.isWanted,
+        guard let state = try reader.state(of: projections.answers, key: key), !state.isRemoved,
+            let like = state.like, like.isOn, like.isWanted,
             try !isShownLiked(key, by: own)
         else { return nil }
         var entry = LikerEntry(

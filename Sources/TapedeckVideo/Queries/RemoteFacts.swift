@@ -125,9 +125,11 @@ package struct KnownAnswer: Sendable {
         guard let state = try views.state(of: projections.answers, key: answer), state.isSighted
         else { return nil }
         newestComment = state.newestComment
+        let liker = AnswerItems.liker(user)
         isLiked =
-            try views.item(of: projections.answers, key: answer, name: AnswerItems.liker(user))
-            != nil
+            try views.item(
+                of: projections.answers, key: answer,
+                name: state.isRemoved ? HiddenItems.name(liker) : liker) != nil
     }
 }
 

@@ -100,7 +100,8 @@ extension VideoQueries {
             of: projections.videos, VideoKey(video).tag, limit: limit, cursor: cursor)
     }
 
-    /// Returns the comments on an answer, oldest first.
+    /// Returns the comments on an answer, oldest first; the page is empty if the remote has removed
+    /// the answer.
     public func comments(
         answer: String, limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> CommentsPage {

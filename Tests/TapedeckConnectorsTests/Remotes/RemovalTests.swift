@@ -353,6 +353,44 @@ import Testing
         #expect(try questions(desk) == ["5", "4", "3", "2", "1"])
     }
 
+    @Test func commentsAndLikesOfRemovedAnswersAreGoneAndReturn() throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        let searched = VideoProjections.standard.searched(in: .questions).map(\.name)
+        /// Returns the comments on the answer 2, its likers, and the comments that a search finds.
+        func shown() throws -> [[String]] {
+            let hits = try desk.device.store.projections.read(searched) {
+                try VideoQueries($0).search("nice", in: .questions).hits
+            }
+            let likers = try desk.device.query { try $0.likers(of: "2").likers }
+            return [
+                try desk.texts("2"), likers.compactMap(\.user),
+                hits.compactMap(\.about).filter { $0 == "answer/2" },
+            ]
+        }
+        let before = try shown()
+        #expect(before == [["nice"], ["3"], ["answer/2"]])
+        let world = try desk.whale.world
+        try desk.change { whale in
+            whale.world.answers.removeAll { $0.id == 2 }
+            whale.world.comments.removeAll { $0.answer == 2 }
+            whale.world.likes.removeAll { $0.answer == 2 }
+        }
+        try syncLater(desk)
+        #expect(try shown() == before, "a single reading proves nothing")
+        try syncLater(desk)
+        #expect(try shown() == [[], [], []])
+        // The user's comment is not lost.
+        let comment = try desk.comment("mine", on: "2")
+        #expect(try shown() == [[], [], []])
+        #expect(try desk.device.outbox().map(\.event.id) == [comment])
+        try syncLater(desk)
+        #expect(try desk.device.outbox().map(\.event.id) == [comment])
+        try desk.change { $0.world = world }
+        try syncLater(desk)
+        #expect(try shown() == [["nice", "mine"], ["3"], ["answer/2"]])
+    }
+
     /// A question that was just answered is missing from the unanswered questions.
     @Test func answeredQuestionsAreNotRemoved() throws {
         let desk = try WhaleDesk()
