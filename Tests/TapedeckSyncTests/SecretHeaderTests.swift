@@ -96,6 +96,15 @@ struct SecretHeaderTests {
         #expect(failure.message == "invalid token: [secret], [secret]")
     }
 
+    /// Services begin all their tokens with the same characters.
+    @Test func secretsWithTheSameBeginningAreReplacedWhole() {
+        let login = RemoteLogin(
+            secrets: RemoteSecrets(token: "sk_live_token", tokenSecret: "sk_live_other_secret"))
+        let repeated = "sk_live_token, sk_live_other_secret, sk_live_other_"
+        let failure = login.redacting(SyncFailure(.unauthorized, "\(repeated)"))
+        #expect(failure.message == "[secret], [secret], [secret]")
+    }
+
     /// A gap in the program's own words would reveal the secret.
     @Test func ownWordsStayWholeIfASecretIsACommonWord() throws {
         struct Foreign: Error {}

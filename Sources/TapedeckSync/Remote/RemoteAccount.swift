@@ -147,7 +147,7 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
     /// nil in files written by older versions, which knew none.
     ///
     /// The renewal of a token does not change the value.
-    var knownEnds: LoginEnds?
+    package var knownEnds: LoginEnds?
     /// Whether a logout everywhere has begun and has neither succeeded nor failed; nil means false.
     ///
     /// Only a logout uses such a login: a sync with a stored password would start a new session.
@@ -186,36 +186,32 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
             secrets.password, secrets.token, secrets.tokenSecret, secrets.consumerKey,
             secrets.consumerSecret, account?.token, account?.tokenSecret,
         ]
-        // Replace the longest values first, because one value may be part of another.
-        return values.compactMap { $0 }.flatMap { value in
-            [value, RemoteRequest.segment(value)].filter { !$0.isEmpty }
-        }.sorted { $0.utf8.count > $1.utf8.count }.reduce(text, RemoteLogin.redacting)
-            .replacing(RemoteLogin.redacted, with: "[secret]")
+        let known = values.compactMap { $0 }.flatMap { [$0, RemoteRequest.segment($0)] }
+        var (redacted, rest) = ("", text[...])
+        var before: Character?
+        while let first = rest.first {
+            // Several secrets may begin with the same characters.
+            let count = known.map { RemoteLogin.count(of: $0, in: rest, after: before) }.max() ?? 0
+            redacted += count > 0 ? "[secret]" : String(first)
+            before = rest.prefix(max(count, 1)).last
+            rest = rest.dropFirst(max(count, 1))
+        }
+        return redacted
     }
 
-    /// The placeholder for a removed secret.
+    /// Returns the number of characters of a secret with which a text begins; 0 if it does not
+    /// begin with the secret.
     ///
-    /// The placeholder is replaced with "[secret]" only at the end, because that word may contain a
-    /// short secret.
-    private static let redacted = "\0"
-
-    /// Replaces a secret in a text; a secret of fewer than `recognizedCount` characters is replaced
-    /// only if it is not part of a word.
-    private static func redacting(_ text: String, _ secret: String) -> String {
-        let start = secret.prefix(recognizedCount)
+    /// A secret of fewer than `recognizedCount` characters is recognized only if it is not part of a
+    /// word.
+    private static func count(
+        of secret: String, in text: Substring, after before: Character?
+    ) -> Int {
+        let count = zip(text, secret).prefix { $0 == $1 }.count
+        guard count >= min(secret.count, recognizedCount) else { return 0 }
         let isShort = secret.count < recognizedCount
-        var (redacted, rest) = ("", text[...])
-        while let found = rest.firstRange(of: start) {
-            let common = zip(rest[found.lowerBound...], secret).prefix { $0 == $1 }.count
-            let after = rest[found.lowerBound...].dropFirst(common)
-            let before = text[..<found.lowerBound].last
-            let isPart = isShort && (isWord(before) || isWord(after.first))
-            redacted += rest[..<found.lowerBound]
-            redacted +=
-                isPart ? rest[found.lowerBound..<after.startIndex] : RemoteLogin.redacted[...]
-            rest = after
-        }
-        return redacted + rest
+        let isPart = isWord(before) || isWord(text.dropFirst(count).first)
+        return isShort && isPart ? 0 : count
     }
 
     private static func isWord(_ character: Character?) -> Bool {
