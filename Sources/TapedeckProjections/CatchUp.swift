@@ -40,9 +40,7 @@ struct CatchUp {
         _ batch: FoldBatch, from checkpoint: ProjectionCheckpoint, behind commit: Int,
         mark: (borrowing WriteTransaction) throws -> Void
     ) throws -> Bool {
-        let processors = ProcessInfo.processInfo.activeProcessorCount
-        let count = min(
-            batch.entryCount / CatchUp.entriesPerPartMin, processors * CatchUp.partsPerProcessor)
+        let count = CatchUp.partCount(of: batch)
         if count > 1, let parts = try fold(batch.parts(count), of: batch, asOf: commit) {
             let rows = try Threads.perform(routing.drivers.count) {
                 CatchUp.rows(of: $0, in: parts)
@@ -63,6 +61,14 @@ struct CatchUp {
             try write(parts, rows, of: batch, views)
             return true
         }
+    }
+
+    private static func partCount(of batch: FoldBatch) -> Int {
+        let largest = batch.entryCount / entriesPerPartMin
+        // Foundation counts the processors by reading files, which takes longer than most small
+        // batches.
+        guard largest > 1 else { return 1 }
+        return min(largest, ProcessInfo.processInfo.activeProcessorCount * partsPerProcessor)
     }
 
     private func fold(
