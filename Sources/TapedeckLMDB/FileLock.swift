@@ -20,8 +20,9 @@ package final class FileLock: Sendable {
     private static let noteBytesMax = 64
 
     package let path: String
+    /// The open file, which is writable if the lock is exclusive; closed when the lock is released.
+    package let file: Int32
     private let mode: Mode
-    private let file: Int32
     private let isHeld = Atomic(true)
     private let hasNote = Atomic(false)
 

@@ -19,7 +19,7 @@ enum CompactionRow {
     ) throws -> UInt64 {
         guard let bytes = try transaction.meta(tables, key) else { return 0 }
         var reader = ByteReader(bytes)
-        guard let number = reader.littleEndian(UInt64.self) else { throw LogError.damagedRow(key) }
+        guard let number = reader.number() else { throw LogError.damagedRow(key) }
         return number
     }
 

@@ -48,7 +48,7 @@ extension EventLog {
 
     private static func entry(_ bytes: UnsafeRawBufferPointer) -> ViewsEntry? {
         var reader = ByteReader(bytes)
-        guard let number = reader.littleEndian(UInt64.self), let boot = reader.prefixedString()
+        guard let number = reader.number(), let boot = reader.prefixedString()
         else {
             return nil
         }
@@ -86,10 +86,11 @@ extension EventLog {
                 }
                 // If the row is lost, the last number is taken from the names of the existing
                 // files.
-                var last = try self.directory.viewsNumbers().max() ?? 0
+                var last =
+                    try self.directory.viewsNumbers().filter { $0 <= StoredNumber.max }.max() ?? 0
                 if let held {
                     var reader = ByteReader(held)
-                    last = max(last, reader.littleEndian(UInt64.self) ?? 0)
+                    last = max(last, reader.number() ?? 0)
                 }
                 var row: [UInt8] = []
                 row.appendLittleEndian(last + 1)

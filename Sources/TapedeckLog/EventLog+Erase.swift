@@ -17,12 +17,17 @@ extension EventLog {
     public static func erase(_ directory: String) throws(LogError) {
         let place = StoreDirectory(directory)
         func check() throws(LogError) {
-            guard place.exists || place.isErasing || place.hasParts else {
+            guard place.canBeErased else {
                 throw LogError(
                     .noStore, "there is no store in \(directory)", hint: "check the path")
             }
         }
-        try check()
+        do throws(LogError) {
+            try check()
+        } catch {
+            place.removeLeftoverLock()
+            throw error
+        }
         let entry = try OpenStores.shared.enter(directory)
         defer { withExtendedLifetime(entry) {} }
         let lock = try place.lockAlone("erasing", retry: check)
@@ -30,21 +35,41 @@ extension EventLog {
             try check()
         } catch {
             // Another process erased the store first, so this lock is a leftover.
-            lock.remove()
+            place.remove(lock)
             throw error
         }
         let sole = try SoleUse(of: place, under: lock)
         defer { withExtendedLifetime(sole) {} }
         try place.finishErasing()
-        lock.remove()
-        // The erasure is already on disk; a failure to remove the empty directory is not an error.
-        if rmdir(place.path) == 0 { try? DurableFile.synchronize(PathParts.folder(of: place.path)) }
+        place.remove(lock)
     }
 }
 
 extension StoreDirectory {
-    /// Whether the directory contains files of an interrupted `restore` or `create`.
-    fileprivate var hasParts: Bool { (try? names().contains(where: Self.isPart)) ?? false }
+    /// Whether the directory contains a store, or what an interrupted `restore`, `create` or `erase`
+    /// has left of one.
+    fileprivate var canBeErased: Bool {
+        exists || isErasing || (try? names().contains(where: Self.isPart)) ?? false
+    }
+
+    /// Removes the opening lock of a process that was killed before it created a store, or after it
+    /// erased one.
+    ///
+    /// Does nothing if another process holds the lock.
+    fileprivate func removeLeftoverLock() {
+        guard let lock = try? FileLock.take(openingLock, .alone, creates: false) else { return }
+        // Another process may have created a store in the meantime.
+        guard !canBeErased else { return lock.release() }
+        remove(lock)
+    }
+
+    /// Removes the opening lock, which the caller holds exclusively, and the directory if it is
+    /// then empty.
+    fileprivate func remove(_ lock: FileLock) {
+        lock.remove()
+        // Everything else is already off the disk, so a failure is not an error.
+        if rmdir(path) == 0 { try? DurableFile.synchronize(PathParts.folder(of: path)) }
+    }
 
     /// Deletes the store's files except the opening lock, or completes an interrupted deletion.
     ///

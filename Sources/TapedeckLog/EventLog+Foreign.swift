@@ -134,6 +134,7 @@ extension EventLog {
         guard let ordinal = state.ordinals[origin] else { return }
         let types = state.types.map { Array($0.name.utf8) }
         let last = state.origins[Int(ordinal)].lastSequence
+        guard sequence < last else { return }
         try read { transaction in
             var canonical: [UInt8] = []
             var position: UInt64 = 0

@@ -199,7 +199,7 @@ extension EventLog {
         for key in doomed { try transaction.delete(tables.meta, key) }
         if var kept {
             kept.isDense =
-                lastPosition - kept.firstPosition == sequence - 1 - kept.firstSequence
+                lastPosition &- kept.firstPosition == sequence - 1 - kept.firstSequence
             try transaction.setMeta(
                 tables, MetaKey.segment(ordinal, kept.firstSequence), kept.encoded())
         }

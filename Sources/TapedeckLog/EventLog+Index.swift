@@ -24,7 +24,9 @@ extension EventLog {
         try read { transaction in
             let catalogue = try IndexCatalogue(
                 decoding: try transaction.meta(self.tables, MetaKey.runs))
-            return try self.lastPosition(transaction) - catalogue.indexed
+            let head = try self.lastPosition(transaction)
+            guard catalogue.indexed <= head else { throw IndexCatalogue.damaged }
+            return head - catalogue.indexed
         }
     }
 

@@ -135,7 +135,7 @@ extension EventLog {
         guard !checked || record.isIntact else {
             throw LogError.damagedRecord(position, "its checksum does not match")
         }
-        guard record.position == position else {
+        guard record.position == position, position <= StoredNumber.max else {
             throw LogError.damagedRecord(position, "it contains position \(record.position)")
         }
         // Every event has its own position and follows all earlier events of its origin, so its
@@ -411,6 +411,7 @@ extension EventLog {
             try IndexEntry.check(entry)
         }
         let head = try lastPosition(transaction)
+        guard catalogue.indexed <= head else { throw IndexCatalogue.damaged }
         let lower = max(after, catalogue.indexed)
         guard head > lower else { return }
         let positions = try tail.positions(
@@ -424,7 +425,9 @@ extension EventLog {
     /// The state in memory may lack a type that another process has just recorded.
     func typeTerms(_ transaction: borrowing some Readable & ~Copyable) throws -> [Term] {
         var terms = state.withLock { $0.types.map { Term(type: $0) } }
-        while let row = try transaction.meta(tables, MetaKey.type(UInt16(terms.count))) {
+        while terms.count < UInt16.max,
+            let row = try transaction.meta(tables, MetaKey.type(UInt16(terms.count)))
+        {
             terms.append(Term(type: EventType(stringLiteral: String(decoding: row, as: UTF8.self))))
         }
         return terms

@@ -212,7 +212,7 @@ extension EventLog {
     ) throws -> UInt64 {
         guard let bytes = try transaction.meta(tables, MetaKey.changes) else { return 0 }
         var reader = ByteReader(bytes)
-        guard let last = reader.littleEndian(UInt64.self) else {
+        guard let last = reader.number() else {
             throw LogError(.damaged, "the counter of effective stamp changes is damaged")
         }
         return last

@@ -57,8 +57,7 @@ extension EventLog {
             standing.isRefused = true
             return standing
         }
-        let id = EventID(
-            origin: state.origins[Int(record.origin)].id, sequence: record.sequence)
+        let id = try state.id(of: record)
         standing = Standing(
             of: record.stamp,
             try ReceiptReader.receipts(of: id, ordinal: record.origin, transaction, tables))
@@ -84,9 +83,7 @@ extension EventLog {
         }
         return try Reissue.all(of: source, transaction, tables).contains { other in
             guard other.content == content, other.position != record.position else { return false }
-            let record = try self.record(at: other.position, transaction)
-            let origin = state.origins[Int(record.origin)].id
-            return EventID(origin: origin, sequence: record.sequence) < id
+            return try state.id(of: try self.record(at: other.position, transaction)) < id
         }
     }
 
@@ -139,7 +136,8 @@ struct Reissue: Hashable {
         guard key.count == Reissue.keyCount, let originHigh = name.bigEndian(UInt64.self),
             let originLow = name.bigEndian(UInt64.self), let sequence = name.bigEndian(UInt64.self),
             let position = name.bigEndian(UInt64.self), let high = reader.bigEndian(UInt64.self),
-            let low = reader.bigEndian(UInt64.self), reader.isAtEnd
+            let low = reader.bigEndian(UInt64.self), reader.isAtEnd,
+            max(sequence, position) <= StoredNumber.max
         else { return nil }
         self.init(
             of: EventID(

@@ -96,6 +96,7 @@ public final class EventLog: Sendable {
             if error.code == .noStore { lock?.remove() }
             throw error
         }
+        if lock != nil, !options.isReadOnly { place.removeLeftovers() }
     }
 
     /// Creates a new store in `directory` and opens it.

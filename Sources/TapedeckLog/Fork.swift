@@ -44,7 +44,7 @@ struct Fork: Hashable {
         var name = ByteReader(UnsafeRawBufferPointer(rebasing: key.dropFirst()))
         var reader = ByteReader(value)
         guard let origin = name.bigEndian(UInt32.self), let last = name.bigEndian(UInt64.self),
-            name.isAtEnd, let first = reader.littleEndian(UInt64.self)
+            name.isAtEnd, let first = reader.number()
         else { return nil }
         self.init(origin: origin, firstSequence: first, lastPosition: last)
     }

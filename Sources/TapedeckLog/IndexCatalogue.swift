@@ -33,13 +33,15 @@ struct IndexCatalogue {
     init(decoding bytes: UnsafeRawBufferPointer?) throws {
         guard let bytes else { return }
         var reader = ByteReader(bytes)
-        guard let next = reader.littleEndian(UInt32.self) else { throw IndexCatalogue.damaged }
+        guard let next = reader.littleEndian(UInt32.self), next < .max else {
+            throw IndexCatalogue.damaged
+        }
         nextNumber = next
         while !reader.isAtEnd {
-            guard let number = reader.littleEndian(UInt32.self),
-                let level = reader.littleEndian(UInt8.self),
-                let lower = reader.littleEndian(UInt64.self),
-                let upper = reader.littleEndian(UInt64.self), lower == indexed, upper > lower
+            guard let number = reader.littleEndian(UInt32.self), number < next,
+                let level = reader.littleEndian(UInt8.self), level < .max,
+                let lower = reader.number(), let upper = reader.number(), lower == indexed,
+                upper > lower
             else { throw IndexCatalogue.damaged }
             runs.append(Run(number: number, level: level, lower: lower, upper: upper))
         }

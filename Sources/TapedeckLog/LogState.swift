@@ -32,13 +32,14 @@ struct LogState {
     ) throws {
         while let row = try transaction.meta(tables, MetaKey.origin(UInt32(origins.count))) {
             guard let origin = OriginRow(decoding: row) else {
-                throw LogError(
-                    .damaged, "origin \(origins.count) in the log's meta table is damaged")
+                throw LogError.damagedRow(MetaKey.origin(UInt32(origins.count)))
             }
             ordinals[origin.id] = UInt32(origins.count)
             origins.append(origin)
         }
-        while let row = try transaction.meta(tables, MetaKey.type(UInt16(types.count))) {
+        while types.count < UInt16.max,
+            let row = try transaction.meta(tables, MetaKey.type(UInt16(types.count)))
+        {
             let type = EventType(stringLiteral: String(decoding: row, as: UTF8.self))
             typeOrdinals[type] = UInt16(types.count)
             types.append(type)
@@ -86,6 +87,15 @@ struct LogState {
     }
 
     mutating func forgetChains() { chains.removeAll() }
+
+    /// Returns the id of a record's event; throws `.damaged` if the origin is unknown.
+    func id(of record: RecordView) throws(LogError) -> EventID {
+        guard Int(record.origin) < origins.count else {
+            throw LogError.damagedRecord(
+                record.position, "its origin \(record.origin) is unknown")
+        }
+        return EventID(origin: origins[Int(record.origin)].id, sequence: record.sequence)
+    }
 
     /// Appends the canonical bytes of a record; returns false if it is inconsistent or has an
     /// unknown origin or type.

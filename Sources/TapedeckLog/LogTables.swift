@@ -97,14 +97,16 @@ struct OriginRow {
 
     init(id: OriginID) { self.id = id }
 
+    /// Decodes a row; fails if its numbers contradict each other.
     init?(decoding bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
         guard let high = reader.bigEndian(UInt64.self), let low = reader.bigEndian(UInt64.self),
-            let sequence = reader.littleEndian(UInt64.self),
-            let position = reader.littleEndian(UInt64.self),
-            let firstSequence = reader.littleEndian(UInt64.self),
+            let sequence = reader.number(), let position = reader.number(),
+            let firstSequence = reader.number(),
             let segment = Segment(&reader, firstSequence: firstSequence),
-            let clock = reader.littleEndian(UInt64.self)
+            let clock = reader.littleEndian(UInt64.self),
+            // Every event has its own position, and the segment contains the last event.
+            sequence <= position, firstSequence <= sequence, segment.firstPosition <= position
         else { return nil }
         id = OriginID(high: high, low: low)
         lastSequence = sequence
@@ -142,8 +144,7 @@ struct Segment: Equatable {
     }
 
     init?(_ reader: inout ByteReader, firstSequence: UInt64) {
-        guard let position = reader.littleEndian(UInt64.self),
-            let dense = reader.littleEndian(UInt8.self)
+        guard let position = reader.number(), let dense = reader.littleEndian(UInt8.self)
         else { return nil }
         self.firstSequence = firstSequence
         firstPosition = position

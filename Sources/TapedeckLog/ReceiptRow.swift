@@ -97,7 +97,7 @@ enum OverrideRow {
         var reader = ByteReader(opened)
         guard let stamp = reader.littleEndian(UInt64.self),
             let refused = reader.littleEndian(UInt8.self), refused <= 1,
-            let change = reader.littleEndian(UInt64.self)
+            let change = reader.number()
         else { return nil }
         return StampOverride(
             position: position, effectiveStamp: Stamp(rawValue: stamp), isRefused: refused == 1,
@@ -120,6 +120,6 @@ enum ChangeRow {
     static func read(_ change: UInt64, _ value: UnsafeRawBufferPointer) -> UInt64? {
         guard let opened = SealedValue.open(value, integerKey: change) else { return nil }
         var reader = ByteReader(opened)
-        return reader.littleEndian(UInt64.self)
+        return reader.number()
     }
 }

@@ -33,88 +33,60 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
     package let path: String
     /// The size of a slot's checksum, format and number, which precede its content.
     package static var headCount: Int { 16 }
-    private let file: Int32
     /// The number of the current slot; 0 if nothing has been written yet.
     private var number: UInt64 = 0
-    private(set) var isLocked: Bool
+    /// The lock on the file; nil after `unlock()`.
+    private var lock: FileLock?
 
     /// Opens the file, or creates it if it does not exist, and locks it.
     ///
     /// Throws `.busy` if the file is already locked.
     package init(_ path: String, creating: Bool = true) throws(LogError) {
-        while true {
-            let flags = O_RDWR | O_CLOEXEC | (creating ? O_CREAT : 0)
-            let opened = open(path, flags, 0o600)
-            guard opened >= 0 else { throw LogError.system(errno, path) }
-            do throws(LogError) {
-                guard try SlotFile.lock(opened, path) else {
-                    throw Content.isBusy(PathParts.name(of: path))
-                }
-            } catch {
-                _ = close(opened)
-                throw error
-            }
-            // A file is removed only under its lock, so if this file is still at the path, it stays
-            // there.
-            guard SlotFile.isAt(path, opened) else {
-                _ = close(opened)
-                continue
-            }
-            file = opened
-            self.path = path
-            isLocked = true
-            return
+        self.path = path
+        lock = try SlotFile.take(path, creating: creating)
+    }
+
+    private static func take(_ path: String, creating: Bool) throws(LogError) -> FileLock {
+        let lock: FileLock?
+        do throws(LMDBError) {
+            lock = try FileLock.take(path, .alone, creates: creating)
+        } catch {
+            throw LogError(error)
         }
+        guard let lock else { throw Content.isBusy(PathParts.name(of: path)) }
+        return lock
     }
 
-    deinit {
-        // A child process that is just starting briefly inherits the file, and would keep it
-        // locked.
-        unlock()
-        _ = close(file)
-    }
-
-    private static func lock(_ file: Int32, _ path: String) throws(LogError) -> Bool {
-        while flock(file, LOCK_EX | LOCK_NB) != 0 {
-            if errno == EINTR { continue }
-            guard errno == EWOULDBLOCK else { throw LogError.system(errno, path) }
-            return false
-        }
-        return true
-    }
-
-    private static func isAt(_ path: String, _ file: Int32) -> Bool {
-        var (named, opened) = (stat(), stat())
-        return stat(path, &named) == 0 && fstat(file, &opened) == 0
-            && named.st_ino == opened.st_ino && named.st_dev == opened.st_dev
-    }
-
-    /// Releases the lock.
+    /// Releases the lock; later reads and writes throw `.busy` until `relock()`.
     package func unlock() {
-        _ = flock(file, LOCK_UN)
-        isLocked = false
+        lock?.release()
+        lock = nil
     }
 
-    /// Takes the lock again; throws `.busy` if another holder has it, or if the file was removed.
+    /// Takes the lock again; throws `.busy` if another holder has it, and `.notFound` if the file
+    /// was removed.
     package func relock() throws(LogError) {
-        guard try SlotFile.lock(file, path), SlotFile.isAt(path, file) else {
-            throw Content.isBusy(PathParts.name(of: path))
-        }
-        isLocked = true
+        lock = try SlotFile.take(path, creating: false)
+    }
+
+    private func locked() throws(LogError) -> Int32 {
+        guard let lock else { throw Content.isBusy(PathParts.name(of: path)) }
+        return lock.file
     }
 
     // MARK: - Content
 
     /// Returns the last written content; nil if there is none.
     package func read() throws(LogError) -> Content? {
-        guard let (content, number) = try SlotFile.read(file, path) else { return nil }
+        guard let (content, number) = try SlotFile.read(locked(), path) else { return nil }
         self.number = number
         return content
     }
 
     /// Returns the content of a file, whether or not it is locked.
     package static func read(_ path: String) throws(LogError) -> Content? {
-        let file = open(path, O_RDONLY | O_CLOEXEC)
+        // O_NONBLOCK avoids waiting if the path is a pipe.
+        let file = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard file >= 0 else { throw LogError.system(errno, path) }
         defer { _ = close(file) }
         return try read(file, path)?.content
@@ -157,8 +129,7 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
                         .newerFormat, "\(path) has format \(format)",
                         hint: "upgrade this program"))
             }
-            guard let number = reader.littleEndian(UInt64.self),
-                let content = Content(decoding: &reader)
+            guard let number = reader.number(), let content = Content(decoding: &reader)
             else { return .success(nil) }
             return .success((content, number))
         }
@@ -180,6 +151,7 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
 
     /// Writes the content, which then survives the end of the process, but not yet a power failure.
     package func write(_ content: Content) throws(LogError) {
+        let file = try locked()
         let next = number + 1
         let bytes = SlotFile.slot(content, number: next)
         let start = Int(next % 2) * bytes.count
@@ -191,6 +163,6 @@ package final class SlotFile<Content: SlotContent>: @unchecked Sendable {
 
     /// Syncs the written content to disk.
     package func synchronize() throws(LogError) {
-        guard DraftFile.flush(file) else { throw LogError.system(errno, path) }
+        guard DraftFile.flush(try locked()) else { throw LogError.system(errno, path) }
     }
 }

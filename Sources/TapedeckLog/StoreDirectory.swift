@@ -53,6 +53,22 @@ package struct StoreDirectory: Sendable {
         name.wholeMatch(of: /store\.[0-9a-f]{16}\.tapedeck-part/) != nil
     }
 
+    /// Removes the files of processes that were killed while they created or shrank the store.
+    ///
+    /// The caller holds the opening lock, which such a process holds exclusively, so none of these
+    /// files has a living writer. A file that cannot be removed only takes up space.
+    func removeLeftovers() {
+        for name in (try? names()) ?? [] {
+            if StoreDirectory.isPart(name) {
+                try? FileManager.default.removeItem(atPath: path + "/" + name)
+            } else if let target = DraftFile.targetName(ofDraft: name),
+                [log, marker].contains(path + "/" + target)
+            {
+                DraftFile.removeAbandoned(of: path + "/" + target)
+            }
+        }
+    }
+
     /// Returns the names of the entries in the directory.
     func names() throws(LogError) -> [String] {
         do {

@@ -94,7 +94,7 @@ extension SubscriptionMarks: SlotContent {
         }
         var marks: [SubscriptionMark] = []
         for _ in 0..<count {
-            guard let position = body.littleEndian(UInt64.self),
+            guard let position = body.number(), position < marks.last?.position ?? .max,
                 let checksum = body.littleEndian(UInt32.self), let history = HistoryMark(&body)
             else { return nil }
             marks.append(

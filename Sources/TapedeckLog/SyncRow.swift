@@ -89,7 +89,7 @@ package enum ReceiptRounds {
     private static func read(_ value: [UInt8]) -> UInt64 {
         value.withUnsafeBytes { bytes in
             var reader = ByteReader(bytes)
-            return reader.littleEndian(UInt64.self) ?? 0
+            return reader.number() ?? 0
         }
     }
 }

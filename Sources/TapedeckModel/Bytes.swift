@@ -90,6 +90,16 @@ extension UnsafeRawBufferPointer {
     }
 }
 
+/// The positions, sequence numbers and counters in files.
+package enum StoredNumber {
+    /// The maximum that is accepted from a file; it is greater than the number of events that a file
+    /// can hold.
+    ///
+    /// Anyone can compute a checksum, so an intact row can contain any number. Decoders treat larger
+    /// numbers as damage, so callers can add to a decoded number without an overflow.
+    package static let max: UInt64 = 1 << 48
+}
+
 /// Reads values from bytes in order.
 ///
 /// Every read is bounds-checked and returns nil if too few bytes remain.
@@ -125,6 +135,12 @@ package struct ByteReader {
         guard remaining >= MemoryLayout<Value>.size else { return nil }
         defer { offset += MemoryLayout<Value>.size }
         return Value(littleEndian: bytes.loadUnaligned(fromByteOffset: offset, as: Value.self))
+    }
+
+    /// Reads a little-endian position, sequence number or counter; returns nil also for a number
+    /// above `StoredNumber.max`.
+    package mutating func number() -> UInt64? {
+        littleEndian(UInt64.self).flatMap { $0 <= StoredNumber.max ? $0 : nil }
     }
 
     @inlinable

@@ -1,4 +1,5 @@
 internal import TapedeckLMDB
+internal import TapedeckModel
 
 /// The diff ring of a views file, which contains the changes made by the most recent commits, for
 /// observers in any process.
@@ -10,6 +11,11 @@ struct DiffRing {
     func append(_ batch: DiffBatch, _ views: borrowing WriteTransaction) throws {
         guard batch.isReset || !batch.entries.isEmpty else { return }
         let last = try last(views)
+        guard last <= StoredNumber.max else {
+            throw LMDBError(
+                .damaged, path: file.environment.path,
+                detail: "the number of its last change is impossible")
+        }
         do {
             let cursor = try views.cursor(file.diffs)
             try cursor.append(integer: last + 1, batch.encoded())

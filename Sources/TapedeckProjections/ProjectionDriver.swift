@@ -186,7 +186,8 @@ package struct StoredKey {
         guard let flags = reader.littleEndian(UInt8.self) else { throw StoredKey.damaged }
         isFrozen = flags & StoredKey.frozenFlag != 0
         if law == .canonical {
-            guard let count = reader.varint(), let order = reader.slice(FoldOrder.encodedCount)
+            guard let count = reader.varint(), count <= StoredNumber.max,
+                let order = reader.slice(FoldOrder.encodedCount)
             else { throw StoredKey.damaged }
             self.count = count
             lastOrder = FoldOrder(decoding: order)

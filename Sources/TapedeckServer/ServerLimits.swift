@@ -19,6 +19,12 @@ package enum ServerLimits {
     package static let liveConnectionsPerSpaceMax = 16_384
     /// The time, in seconds, after which an idle connection is closed.
     package static let idleSecondsMax = 120
+    /// The time, in seconds, after which the connection of an answered request is closed if the
+    /// server has not read the body of the request.
+    ///
+    /// A client that is still sending reads the response only if it arrives before the connection
+    /// is closed.
+    package static let unreadBodySecondsMax = 1
     /// The interval of keep-alive messages on a live connection, in seconds.
     package static let keepAliveSeconds = 15
     /// The time, in seconds, that clients are asked to wait while the server is busy or shutting

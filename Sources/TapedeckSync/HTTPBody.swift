@@ -11,22 +11,15 @@ enum HTTPBodyError: Error {
 
 /// Sends and receives the bodies of requests and responses.
 enum HTTPBody {
-    /// The time that may pass between two parts of a body, and between its last part and its end.
-    ///
-    /// It does not depend on the size of the request, which has been sent by then.
-    private static let silenceMax = Duration.seconds(30)
-
     /// Returns the whole body of a response.
     ///
     /// Throws `HTTPBodyError` or the error of `parts`. If the body stops or arrives too slowly,
     /// reading it is cancelled, which closes the connection.
     static func collect<Parts: AsyncSequence & Sendable>(
-        _ parts: Parts, bytesMax: Int, _ pace: BodyPace, _ clock: ConnectionClock
+        _ parts: Parts, bytesMax: Int, _ pace: BodyPace
     ) async throws -> [UInt8] where Parts.Element == ByteBuffer {
-        let deadline = { @Sendable (count: Int) in
-            min(pace.deadline(afterBytes: count), clock.now() + silenceMax)
-        }
-        let watchdog = Watchdog(clock, deadline: deadline(0))
+        let watchdog = Watchdog(
+            pace.clock, deadline: pace.deadline(afterBytes: 0), failure: HTTPBodyError.tooSlow)
         return try await watchdog.watch {
             var bytes: [UInt8] = []
             for try await part in parts {
@@ -34,8 +27,7 @@ enum HTTPBody {
                     throw HTTPBodyError.tooLarge
                 }
                 bytes.append(contentsOf: part.readableBytesView)
-                guard !pace.isTooSlow(afterBytes: bytes.count) else { throw HTTPBodyError.tooSlow }
-                watchdog.moveDeadline(to: deadline(bytes.count))
+                watchdog.moveDeadline(to: pace.deadline(afterBytes: bytes.count))
             }
             return bytes
         }

@@ -2,7 +2,7 @@ internal import AsyncHTTPClient
 internal import Foundation
 internal import NIOCore
 internal import TapedeckModel
-internal import TapedeckSyncProtocol
+package import TapedeckSyncProtocol
 
 /// Connects to a server over HTTP.
 package struct HTTPSyncConnector: SyncConnector {
@@ -116,8 +116,7 @@ package struct HTTPSyncConnector: SyncConnector {
 
     private func body(of response: HTTPClientResponse) async throws -> [UInt8] {
         let bytes = try await HTTPBody.collect(
-            response.body, bytesMax: HTTPSyncConnector.answerBytesMax, BodyPace(now: clock.now),
-            clock)
+            response.body, bytesMax: HTTPSyncConnector.answerBytesMax, BodyPace(clock: clock))
         return try HTTPSyncConnector.unpacked(bytes, response)
     }
 
@@ -150,8 +149,7 @@ package struct HTTPSyncConnector: SyncConnector {
             now: date ?? Int64(Date().timeIntervalSince1970 * 1_000))
         var read: WireErrorResponse?
         let body = try? await HTTPBody.collect(
-            response.body, bytesMax: HTTPSyncConnector.errorBytesMax, BodyPace(now: clock.now),
-            clock)
+            response.body, bytesMax: HTTPSyncConnector.errorBytesMax, BodyPace(clock: clock))
         if let body {
             // If the response does not come from a Tapedeck server, only its status is used.
             do throws(ModelError) {

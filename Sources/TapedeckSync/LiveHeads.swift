@@ -1,5 +1,6 @@
 internal import Foundation
 internal import NIOCore
+internal import TapedeckSyncProtocol
 
 /// Reads the head positions that a server announces on a live connection.
 enum LiveHeads {
@@ -26,7 +27,8 @@ enum LiveHeads {
         _ parts: Parts, _ clock: ConnectionClock,
         announce: @escaping @Sendable (UInt64) -> Void
     ) async throws where Parts.Element == ByteBuffer {
-        let watchdog = Watchdog(clock, deadline: clock.now() + silenceMax)
+        let watchdog = Watchdog(
+            clock, deadline: clock.now() + silenceMax, failure: HTTPBodyError.tooSlow)
         try await watchdog.watch {
             var line: [UInt8] = []
             for try await part in parts {

@@ -155,7 +155,10 @@ public struct EventDelivery: Sendable {
             var next = from + 1
             if let after {
                 if origin < after.origin { continue }
-                if origin == after.origin { next = max(next, after.sequence + 1) }
+                if origin == after.origin {
+                    guard after.sequence < from + count else { continue }
+                    next = max(next, after.sequence + 1)
+                }
             }
             while next <= from + count, found.count < limit {
                 found.append(EventID(origin: origin, sequence: next))

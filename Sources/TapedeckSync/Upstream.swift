@@ -128,7 +128,7 @@ package struct Upstream: Hashable, Sendable {
         else { return false }
         if hasCursor == 1 {
             guard let high = reader.bigEndian(UInt64.self), let low = reader.bigEndian(UInt64.self),
-                let position = reader.littleEndian(UInt64.self),
+                let position = reader.number(),
                 let digest = reader.slice(SyncDigest.count).flatMap({ SyncDigest($0) })
             else { return false }
             cursor = SyncCursor(

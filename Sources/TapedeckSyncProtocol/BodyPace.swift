@@ -4,14 +4,13 @@
 /// for the headers nor one for silence would stop it. A fixed limit for the whole body would either
 /// be long or cut off slow links, so the limit grows with the received bytes.
 ///
-/// The pace can be checked whenever a part of the body arrives. If nothing more arrives, nothing
-/// triggers a check, so the caller must also stop waiting at the deadline or after a limited time
-/// of silence.
+/// A `Watchdog` ends the reading at the deadline, which the reader moves whenever a part arrives.
 package struct BodyPace: Sendable {
-    /// Returns the current time.
-    package typealias Clock = @Sendable () -> ContinuousClock.Instant
+    /// The time that may pass between two parts of a body, and between its last part and its end,
+    /// however fast the body has arrived until then.
+    package static let silenceMax = Duration.seconds(30)
 
-    private let now: Clock
+    package let clock: ConnectionClock
     private let start: ContinuousClock.Instant
     private let limit: Duration
     private let bytesPerSecondMin: Int?
@@ -24,22 +23,20 @@ package struct BodyPace: Sendable {
     ///     limit is the same for all bodies.
     package init(
         limit: Duration = .seconds(SyncLimits.bodySecondsMax),
-        bytesPerSecondMin: Int? = SyncLimits.bodyBytesPerSecondMin, now: @escaping Clock
+        bytesPerSecondMin: Int? = SyncLimits.bodyBytesPerSecondMin, clock: ConnectionClock
     ) {
-        self.now = now
+        self.clock = clock
         self.limit = limit
         self.bytesPerSecondMin = bytesPerSecondMin
-        start = now()
+        start = clock.now()
     }
 
-    /// Returns the time at which a body of which only `count` bytes have arrived becomes too slow.
+    /// Returns the time at which a body of which only `count` bytes have arrived by now becomes too
+    /// slow.
     package func deadline(afterBytes count: Int) -> ContinuousClock.Instant {
-        start + limit + BodyPace.time(for: count, at: bytesPerSecondMin)
-    }
-
-    /// Returns whether a body of which `count` bytes have arrived is too slow.
-    package func isTooSlow(afterBytes count: Int) -> Bool {
-        now() > deadline(afterBytes: count)
+        min(
+            start + limit + BodyPace.time(for: count, at: bytesPerSecondMin),
+            clock.now() + BodyPace.silenceMax)
     }
 
     /// Returns the time that a slow link may take for a number of bytes.

@@ -337,11 +337,73 @@ import Testing
             #expect(made.storeID != log.storeID && made.head == .start)
             made.close()
         }
-        if cutOff != .marker {
-            #expect(try !place.names().contains { StoreDirectory.isPart($0) })
-        }
+        #expect(try !place.names().contains { StoreDirectory.isPart($0) })
         try EventLog.erase(place.path)
         #expect(!files.fileExists(atPath: place.path))
+    }
+
+    /// No other command removes these files from a store that is in use.
+    @Test func openingRemovesTheFilesOfKilledWriters() throws {
+        let directory = try TemporaryDirectory()
+        try directory.store().close()
+        let place = StoreDirectory(directory.file("store"))
+        let digits = ".0123456789abcdef.tapedeck-part"
+        try EventLog.create(place.path + "/store" + digits).close()
+        for name in ["log.mdb" + digits, "store.json" + digits, "mine" + digits] {
+            try Data([1]).write(to: URL(fileURLWithPath: place.path + "/" + name))
+        }
+        let living = try DraftFile(of: place.path + "/other")
+        func unfinished() throws -> Set<String> {
+            Set(try place.names().filter { $0.hasSuffix(".tapedeck-part") })
+        }
+        let all = try unfinished()
+        #expect(all.count == 5)
+        try EventLog(opening: place.path, options: .init(isReadOnly: true)).close()
+        #expect(try unfinished() == all)
+        try EventLog(opening: place.path).close()
+        // Only the store's own files are removed.
+        #expect(try unfinished() == ["mine" + digits, PathParts.name(of: living.path)])
+    }
+
+    /// A process that was killed before it created a store, or after it erased one, leaves a lock
+    /// file.
+    @Test(arguments: ["", "process 1 is erasing it"])
+    func leftoverLockFileIsRemoved(note: String) throws {
+        let directory = try TemporaryDirectory()
+        let place = StoreDirectory(directory.file("store"))
+        func leave() throws {
+            _ = try place.create()
+            try Data(note.utf8).write(to: URL(fileURLWithPath: place.openingLock))
+        }
+        try leave()
+        let opened = #expect(throws: LogError.self) { try EventLog(opening: place.path) }
+        #expect(opened?.code == .noStore)
+        #expect(try place.names() == [])
+
+        try leave()
+        let erased = #expect(throws: LogError.self) { try EventLog.erase(place.path) }
+        #expect(erased?.code == .noStore)
+        #expect(!FileManager.default.fileExists(atPath: place.path))
+
+        // A living process keeps its lock, and other files stay.
+        try leave()
+        let lock = try #require(try FileLock.take(place.openingLock, .alone))
+        #expect(throws: LogError.self) { try EventLog.erase(place.path) }
+        #expect(try place.names() == ["open.lock"])
+        lock.release()
+        try Data().write(to: URL(fileURLWithPath: place.path + "/notes.txt"))
+        #expect(throws: LogError.self) { try EventLog.erase(place.path) }
+        #expect(try place.names() == ["notes.txt"])
+
+        try leave()
+        try EventLog.create(place.path).close()
+        try EventLog.erase(place.path)
+        try leave()
+        let backup = directory.file("backup.mdb")
+        let other = try directory.store("other")
+        try other.backup(to: backup)
+        other.close()
+        #expect(try EventLog.restore(from: backup, into: place.path).events == 0)
     }
 
     /// A log with events but without a marker becomes a store again.

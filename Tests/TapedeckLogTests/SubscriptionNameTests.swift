@@ -124,6 +124,20 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: directory.file("store")))
     }
 
+    /// Opening a pipe for reading waits for a writer.
+    @Test func pipeInPlaceOfASubscriptionIsAnError() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        defer { log.close() }
+        try subscribe(log, "a").close()
+        let path = directory.file("store/subscriptions/a")
+        try FileManager.default.removeItem(atPath: path)
+        try #require(mkfifo(path, 0o600) == 0)
+        #expect(throws: LogError.self) { try statuses(log) }
+        let error = #expect(throws: LogError.self) { try subscribe(log, "a") }
+        #expect(error?.code == .damaged)
+    }
+
     @Test func damagedSlotFallsBackToThePreviousOne() async throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()

@@ -54,7 +54,7 @@ import Testing
             }
         },
         Plant(testDescription: "last sequence number of an origin", kind: .origin) {
-            try changeMeta($0, $1, MetaKey.origin(0)) { $0[16] ^= 1 }
+            try changeMeta($0, $1, MetaKey.origin(0)) { $0[16] -= 1 }
         },
         Plant(testDescription: "segment of an origin", kind: .origin, position: 120) {
             try changeMeta($0, $1, MetaKey.origin(0)) { $0[40] ^= 1 }

@@ -264,32 +264,76 @@ import Testing
         }
     }
 
-    /// A client that sends a byte a second would hold a connection and memory forever.
-    @Test func bodiesThatArriveTooSlowlyAreRefused() async throws {
-        let start = ContinuousClock.now
-        let seconds = Mutex(0)
-        // A minute passes between any two readings of the clock.
-        let clock: BodyPace.Clock = {
-            start
-                + .seconds(
-                    seconds.withLock {
-                        $0 += 60; return $0
-                    })
-        }
+    /// A client that stops sending, or sends a byte a second, would hold a connection and memory
+    /// forever.
+    @Test(arguments: [[], [0]] as [[UInt8]])
+    func bodiesThatStopAreRefused(sent: [UInt8]) async throws {
+        let now = Mutex(ContinuousClock.now)
+        // Time passes only while nothing arrives.
+        let clock = ConnectionClock(
+            now: { now.withLock(\.self) }, sleep: { end in now.withLock { $0 = end } })
         try await RunningServer.with(bodyClock: clock) { it in
             let answer = try await onThread {
                 let connection = try it.connect()
                 try connection.writeHead(
                     "POST", "/v1/push",
                     ["Authorization": "Bearer \(it.token)", "Content-Length": "60000"])
-                try connection.write([0])
-                return try connection.readAnswer()
+                try connection.write(sent)
+                let answer = try connection.readAnswer()
+                #expect(connection.isEnded())
+                return answer
             }
             #expect(answer.status == 503)
             #expect(answer.headers["connection"] == "close")
             let error = try answer.error().error
             #expect(error.code == "unavailable" && error.message.contains("too slowly"))
             #expect(try await it.send("GET", "/health").status == 200)
+        }
+    }
+
+    /// A request that is answered before its body has arrived does not hold its connection.
+    @Test func answeredRequestsDoNotWaitForTheirBodies() async throws {
+        try await RunningServer.with { it in
+            let token = ["Authorization": "Bearer \(it.token)"]
+            let requests: [(Int, String, String, [String: String])] = [
+                (200, "GET", "/health", [:]), (404, "POST", "/nothing", [:]),
+                (405, "POST", "/health", [:]), (401, "POST", "/v1/pull", [:]),
+                (415, "POST", "/v1/push", token.merging(["Content-Type": "text/plain"]) { $1 }),
+            ]
+            let bodies = [["Content-Length": "8"], ["Transfer-Encoding": "chunked"]]
+            try await onThread {
+                var answered: [HTTPConnection] = []
+                for (status, method, path, headers) in requests {
+                    for body in bodies {
+                        let connection = try it.connect()
+                        try connection.writeHead(method, path, headers.merging(body) { $1 })
+                        let answer = try connection.readAnswer()
+                        #expect(answer.status == status && answer.headers["connection"] == "close")
+                        answered.append(connection)
+                    }
+                }
+                for connection in answered { #expect(connection.isEnded()) }
+            }
+        }
+    }
+
+    /// If the whole body was read, an error does not cost the client its connection.
+    @Test func answeredRequestsKeepTheirConnections() async throws {
+        try await RunningServer.with { it in
+            let token = ["Authorization": "Bearer \(it.token)"]
+            let statuses = try await onThread {
+                let connection = try it.connect()
+                let requests = [("POST", "/v1/pull", 5), ("POST", "/v1/pull", 0), ("GET", "/", 0)]
+                return try requests.map { method, path, count in
+                    try connection.writeHead(
+                        method, path, token.merging(["Content-Length": "\(count)"]) { $1 })
+                    try connection.write([UInt8](repeating: 0xFF, count: count))
+                    let answer = try connection.readAnswer()
+                    #expect(answer.headers["connection"] != "close")
+                    return answer.status
+                }
+            }
+            #expect(statuses == [400, 400, 404])
         }
     }
 

@@ -14,12 +14,14 @@ import Testing
         of count: Int, bytesPerSecond: Int, after wait: Duration = .zero
     ) -> Int? {
         let stopwatch = Stopwatch()
-        let pace = BodyPace(now: stopwatch.clock.now)
+        let pace = BodyPace(clock: stopwatch.clock)
+        var deadline = pace.deadline(afterBytes: 0)
         stopwatch.advance(wait)
         let part = max(1, bytesPerSecond)
         for arrived in stride(from: part, through: count, by: part) {
             stopwatch.advance(.seconds(1))
-            if pace.isTooSlow(afterBytes: arrived) { return arrived }
+            guard stopwatch.clock.now() < deadline else { return arrived }
+            deadline = pace.deadline(afterBytes: arrived)
         }
         return nil
     }
@@ -46,7 +48,7 @@ import Testing
             [.send([UInt8](repeating: 0, count: count)), .wait(.seconds(30)), .hang], stopwatch)
         let error = await #expect(throws: HTTPBodyError.self) {
             try await HTTPBody.collect(
-                parts, bytesMax: count, BodyPace(now: stopwatch.clock.now), stopwatch.clock)
+                parts, bytesMax: count, BodyPace(clock: stopwatch.clock))
         }
         #expect(error == .tooSlow && stopwatch.passed == .seconds(30))
     }
@@ -61,7 +63,7 @@ import Testing
                 .wait(.seconds(1)),
             ], stopwatch)
         let bytes = try await HTTPBody.collect(
-            parts, bytesMax: 1 << 20, BodyPace(now: stopwatch.clock.now), stopwatch.clock)
+            parts, bytesMax: 1 << 20, BodyPace(clock: stopwatch.clock))
         #expect(bytes == part + part + part)
     }
 

@@ -47,11 +47,12 @@ struct Examination {
     /// The maximum number of unknown kinds of events that are listed.
     static let unknownListedMax = 20
 
-    /// Returns all findings in a fixed order, at least one per check.
+    /// Returns all findings in a fixed order.
     func findings() throws -> [Finding] {
         let files = try StoreFiles(directory)
-        return try frozenKeys() + projections() + index() + types() + clock()
-            + (try viewsFiles(files)) + readers() + diskSpace(files) + (try permissions(files))
+        let contents = try frozenKeys() + projections() + index() + types() + clock()
+        return try contents + viewsFiles(files) + unfinishedFiles(files) + readers()
+            + diskSpace(files) + permissions(files)
     }
 
     private func frozenKeys() throws -> [Finding] {
@@ -154,7 +155,7 @@ struct Examination {
                     "they are rebuilt when next used"))
         }
         let unused = files.views.filter { !used.contains($0.number) }
-        let left = unused.map(\.file) + files.leftovers
+        let left = unused.map(\.file) + files.scratchFiles
         if !left.isEmpty {
             let bytes = left.reduce(0) { $0 + $1.bytes }
             findings.append(
@@ -171,6 +172,19 @@ struct Examination {
                 ))
         }
         return try findings + foreignFiles()
+    }
+
+    /// Returns a finding about files that the opening of the store has not removed, because the
+    /// store was opened read-only, or because another process is writing them.
+    private func unfinishedFiles(_ files: StoreFiles) -> [Finding] {
+        let left = files.unfinishedFiles
+        guard !left.isEmpty else { return [] }
+        return [
+            .warning(
+                "unfinished files",
+                "\(Figures.count(left.count, "file")) of an interrupted creation or compaction",
+                "a command that can write to the directory removes them")
+        ]
     }
 
     /// Returns findings about files that other versions of this program wrote, or that were built

@@ -47,10 +47,9 @@ struct StoreFiles {
 
     var viewsBytes: UInt64 { views.reduce(0) { $0 + $1.file.bytes } }
 
-    /// The files left by an interrupted rebuild or copy.
-    var leftovers: [File] {
-        files.filter {
-            $0.name.hasPrefix("scratch-") || $0.name.contains(".tapedeck-part")
-        }
-    }
+    /// The files left by an interrupted rebuild.
+    var scratchFiles: [File] { files.filter { $0.name.hasPrefix("scratch-") } }
+
+    /// The files and folders left by an interrupted creation or compaction.
+    var unfinishedFiles: [File] { files.filter { $0.name.hasSuffix(".tapedeck-part") } }
 }

@@ -1,5 +1,6 @@
 internal import Hummingbird
 internal import NIOCore
+internal import Synchronization
 internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
@@ -57,34 +58,56 @@ struct BodyHeaders {
     }
 }
 
+/// The progress of reading a request's body.
+final class BodyProgress: Sendable {
+    private let count = Atomic(0)
+    private let isEnded = Atomic(false)
+
+    /// The number of bytes read so far.
+    var received: Int { count.load(ordering: .relaxed) }
+    /// Whether the whole body was read.
+    var isWhole: Bool { isEnded.load(ordering: .relaxed) }
+
+    fileprivate func add(_ bytes: Int) { count.wrappingAdd(bytes, ordering: .relaxed) }
+
+    fileprivate func end() { isEnded.store(true, ordering: .relaxed) }
+}
+
 extension Request {
+    /// Whether the client sends a body, which may be empty.
+    var hasBody: Bool {
+        headers[.transferEncoding] != nil || (claimedBytes.map { $0 > 0 } ?? false)
+    }
+
+    /// The announced size of the body; nil if none was announced.
+    private var claimedBytes: Int? { headers[.contentLength].flatMap { Int($0) } }
+
     /// Reads and decompresses the body; `bytesMax` limits its size before and after decompression.
     ///
-    /// Throws `HTTPFailure` if the body is too large or arrives more slowly than `pace` allows.
+    /// Throws `HTTPFailure` if the body is too large, stops, or arrives more slowly than `pace`
+    /// allows.
     func collect(
         _ headers: BodyHeaders, bytesMax: Int, _ pace: BodyPace, _ held: HeldBytes,
-        received: inout Int
+        _ progress: BodyProgress
     ) async throws -> [UInt8] {
-        if let claimed = self.headers[.contentLength].flatMap({ Int($0) }), claimed > bytesMax {
-            throw Request.tooLarge(bytesMax)
-        }
-        var bytes: [UInt8] = []
-        var parts = body.makeAsyncIterator()
-        while let part = try await Request.next(&parts) {
-            guard bytes.count + part.readableBytes <= bytesMax else {
-                throw Request.tooLarge(bytesMax)
+        if let claimedBytes, claimedBytes > bytesMax { throw Request.tooLarge(bytesMax) }
+        let watchdog = Watchdog(
+            pace.clock, deadline: pace.deadline(afterBytes: 0), failure: Request.tooSlow)
+        let body = self.body
+        let bytes = try await watchdog.watch {
+            var bytes: [UInt8] = []
+            var parts = body.makeAsyncIterator()
+            while let part = try await Request.next(&parts) {
+                guard bytes.count + part.readableBytes <= bytesMax else {
+                    throw Request.tooLarge(bytesMax)
+                }
+                progress.add(part.readableBytes)
+                try held.add(part.readableBytes)
+                bytes.append(contentsOf: part.readableBytesView)
+                watchdog.moveDeadline(to: pace.deadline(afterBytes: bytes.count))
             }
-            received += part.readableBytes
-            try held.add(part.readableBytes)
-            bytes.append(contentsOf: part.readableBytesView)
-            guard !pace.isTooSlow(afterBytes: bytes.count) else {
-                var failure = HTTPFailure(
-                    ServerError(
-                        .unavailable, "the body of the request arrived too slowly",
-                        hint: "check the network connection, and send smaller requests"))
-                failure.closesConnection = true
-                throw failure
-            }
+            progress.end()
+            return bytes
         }
         guard headers.isCompressed else { return bytes }
         let whole = try ServerError.wrapping {
@@ -103,20 +126,23 @@ extension Request {
         do {
             return try await parts.next()
         } catch {
-            var failure = HTTPFailure(
+            throw HTTPFailure(
                 ServerError(.offline, "the client disconnected in the middle of a body"),
                 status: HTTPFailure.clientGone)
-            failure.closesConnection = true
-            throw failure
         }
     }
 
     private static func tooLarge(_ bytesMax: Int) -> HTTPFailure {
-        var failure = HTTPFailure(
+        HTTPFailure(
             ServerError(
                 .tooLarge, "the body is larger than \(bytesMax) bytes",
                 hint: "send smaller requests"))
-        failure.closesConnection = true
-        return failure
+    }
+
+    private static var tooSlow: HTTPFailure {
+        HTTPFailure(
+            ServerError(
+                .unavailable, "the body of the request arrived too slowly",
+                hint: "check the network connection, and send smaller requests"))
     }
 }

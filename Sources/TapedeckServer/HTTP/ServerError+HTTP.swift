@@ -45,8 +45,6 @@ struct HTTPFailure: Error {
     var error: ServerError
     var status: HTTPResponse.Status
     var headers = HTTPFields()
-    /// Whether to close the connection because the client may still be sending a large body.
-    var closesConnection = false
 
     /// The status of a request whose client has disconnected, used only in logs and metrics.
     ///

@@ -11,10 +11,14 @@ struct SyncRequestContext: RequestContext {
         channel = source.channel
     }
 
-    /// Closes the connection after one second, so that the response can reach the client even if
-    /// the client is still sending.
+    /// Closes the connection after `ServerLimits.unreadBodySecondsMax`, so that the response can
+    /// reach the client even if the client is still sending.
+    ///
+    /// Everything that arrives until then is discarded.
     func closeSoon() {
         let channel = channel
-        channel.eventLoop.scheduleTask(in: .seconds(1)) { channel.close(promise: nil) }
+        channel.eventLoop.scheduleTask(in: .seconds(Int64(ServerLimits.unreadBodySecondsMax))) {
+            channel.close(promise: nil)
+        }
     }
 }

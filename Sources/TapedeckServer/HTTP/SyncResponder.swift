@@ -21,13 +21,13 @@ struct SyncResponder: HTTPResponder {
     /// Whether `/metrics` also requires a token.
     let protectsMetrics: Bool
     /// The clock that measures how fast bodies arrive.
-    let now: BodyPace.Clock
+    let bodyClock: ConnectionClock
 
     /// The facts about a request that go into logs and metrics.
     private struct Record {
         var route: SyncRoute?
         var space: SpaceID?
-        var received = 0
+        let body = BodyProgress()
         var failure: ServerError?
     }
 
@@ -42,13 +42,18 @@ struct SyncResponder: HTTPResponder {
         } catch {
             let failure = error as? HTTPFailure ?? HTTPFailure(ServerError(wrapping: error))
             record.failure = failure.error
-            response = render(failure, to: request, context)
+            response = render(failure, to: request)
         }
         response.headers[.cacheControl] = "no-store"
+        // Otherwise, a client could hold the connection by sending the rest of the body slowly.
+        if request.hasBody, !record.body.isWhole {
+            response.headers[.connection] = "close"
+            context.closeSoon()
+        }
         let sent = response.body.contentLength ?? 0
         metrics.count(
-            route: record.route, status: response.status.code, received: record.received, sent: sent
-        )
+            route: record.route, status: response.status.code, received: record.body.received,
+            sent: sent)
         log(request, response, record, sent: sent, took: ContinuousClock.now - start)
         return response
     }
@@ -83,49 +88,41 @@ struct SyncResponder: HTTPResponder {
         case .handshake, .lineage, .push, .pull:
             let (space, _) = try await authorize(request)
             record.space = space
-            return try await exchange(route, space, request, &record)
+            return try await exchange(route, space, request, record.body)
         }
     }
 
     /// Returns the space that the request's token grants access to.
     private func authorize(_ request: Request) async throws -> (SpaceID, String) {
         guard let header = request.headers[.authorization] else {
-            throw unauthorized(request, "the request has no token")
+            throw unauthorized("the request has no token")
         }
         let words = header.split(separator: " ", maxSplits: 1)
         guard words.count == 2, words[0].lowercased() == "bearer" else {
-            throw unauthorized(request, "the request has no bearer token")
+            throw unauthorized("the request has no bearer token")
         }
         let token = String(words[1])
         guard let space = try await storage.space(forToken: token) else {
-            throw unauthorized(request, "the token is unknown or revoked")
+            throw unauthorized("the token is unknown or revoked")
         }
         return (space, token)
     }
 
-    private func unauthorized(_ request: Request, _ what: String) -> HTTPFailure {
-        var failure = HTTPFailure(
-            ServerError(
-                .unauthorized, what,
-                hint: "create one with storectl token create, and send Authorization: Bearer TOKEN")
-        )
-        let claimed = request.headers[.contentLength].flatMap { Int($0) }
-        failure.closesConnection =
-            claimed.map { $0 > ServerLimits.smallBodyBytesMax }
-            ?? (request.headers[.transferEncoding] != nil)
-        return failure
+    private func unauthorized(_ what: String) -> ServerError {
+        ServerError(
+            .unauthorized, what,
+            hint: "create one with storectl token create, and send Authorization: Bearer TOKEN")
     }
 
     // MARK: - Messages
 
     private func exchange(
-        _ route: SyncRoute, _ space: SpaceID, _ request: Request, _ record: inout Record
+        _ route: SyncRoute, _ space: SpaceID, _ request: Request, _ body: BodyProgress
     ) async throws -> Response {
         let headers = try BodyHeaders(request.headers)
         let held = HeldBytes(gate)
         let bytes = try await request.collect(
-            headers, bytesMax: route.bodyBytesMax, BodyPace(now: now), held,
-            received: &record.received)
+            headers, bytesMax: route.bodyBytesMax, BodyPace(clock: bodyClock), held, body)
         switch route {
         case .handshake:
             let message = try WireHandshakeRequest(decoding: bytes, as: headers.format)
@@ -243,18 +240,12 @@ struct SyncResponder: HTTPResponder {
             })
     }
 
-    private func render(
-        _ failure: HTTPFailure, to request: Request, _ context: Context
-    ) -> Response {
+    private func render(_ failure: HTTPFailure, to request: Request) -> Response {
         let format = BodyHeaders(tolerating: request.headers).answers
         // Strings and bytes can always be encoded.
         let bytes = (try? failure.error.wire.encoded(as: format)) ?? []
         var headers = failure.headers
         headers[.contentType] = format.mediaType
-        if failure.closesConnection {
-            headers[.connection] = "close"
-            context.closeSoon()
-        }
         return Response(
             status: failure.status, headers: headers,
             body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
@@ -276,7 +267,7 @@ struct SyncResponder: HTTPResponder {
         var facts: Logger.Metadata = [
             "method": "\(request.method.rawValue)",
             "route": "\(record.route?.rawValue ?? "other")", "status": "\(status)",
-            "milliseconds": "\(took / .milliseconds(1))", "received": "\(record.received)",
+            "milliseconds": "\(took / .milliseconds(1))", "received": "\(record.body.received)",
             "sent": "\(sent)",
         ]
         if let space = record.space { facts["space"] = "\(space)" }

@@ -27,7 +27,7 @@ extension SyncServer {
         /// The interval of keep-alive messages on a live connection.
         package var keepAlive = Duration.seconds(ServerLimits.keepAliveSeconds)
         /// The clock that measures how fast bodies arrive.
-        package var bodyClock: BodyPace.Clock = { .now }
+        package var bodyClock = ConnectionClock()
 
         /// The default port.
         public static let defaultPort = 8_737

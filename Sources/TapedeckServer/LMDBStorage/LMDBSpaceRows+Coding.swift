@@ -20,8 +20,7 @@ extension SpaceState {
     init?(_ bytes: UnsafeRawBufferPointer) {
         var reader = ByteReader(bytes)
         guard let high = reader.bigEndian(UInt64.self), let low = reader.bigEndian(UInt64.self),
-            let head = reader.littleEndian(UInt64.self),
-            let time = reader.littleEndian(UInt64.self),
+            let head = reader.number(), let time = reader.littleEndian(UInt64.self),
             let digest = reader.slice(SyncDigest.count).flatMap({ SyncDigest($0) }),
             let name = reader.slice(reader.remaining)
         else { return nil }

@@ -82,7 +82,7 @@ struct LMDBSpaceRows: SpaceRows {
             tables.origins, RowKey.origin(space, origin), named: "origins")
         {
             var reader = ByteReader(row)
-            guard let last = reader.littleEndian(UInt64.self),
+            guard let last = reader.number(),
                 let chain = reader.slice(reader.remaining).flatMap({ HashChain(Array($0)) })
             else { throw ServerError.damagedRow("origins", space) }
             tail.lastSequence = last
@@ -106,8 +106,7 @@ struct LMDBSpaceRows: SpaceRows {
         var name = ByteReader(row.key)
         var reader = ByteReader(value)
         guard name.slice(RowKey.originCount) != nil, let first = name.bigEndian(UInt64.self),
-            let position = reader.littleEndian(UInt64.self),
-            let count = reader.littleEndian(UInt64.self)
+            let position = reader.number(), let count = reader.number()
         else { throw ServerError.damagedRow("segments", space) }
         return Segment(firstSequence: first, firstPosition: position, count: count)
     }
@@ -171,7 +170,7 @@ struct LMDBSpaceRows: SpaceRows {
                 let high = name.bigEndian(UInt64.self), let low = name.bigEndian(UInt64.self)
             else { throw ServerError.damagedRow("origins", space) }
             var reader = ByteReader(value)
-            guard let last = reader.littleEndian(UInt64.self),
+            guard let last = reader.number(),
                 let chain = reader.slice(reader.remaining).flatMap({ HashChain(Array($0)) })
             else { throw ServerError.damagedRow("origins", space) }
             found.append(

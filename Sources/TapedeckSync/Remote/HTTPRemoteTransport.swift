@@ -3,7 +3,7 @@ internal import Foundation
 internal import NIOCore
 internal import Synchronization
 internal import TapedeckModel
-internal import TapedeckSyncProtocol
+package import TapedeckSyncProtocol
 
 /// A connection to a remote.
 package protocol RemoteTransport: Sendable {
@@ -60,12 +60,12 @@ package struct HTTPRemoteTransport: RemoteTransport {
     package func send(_ request: RemoteRequest) async throws(SyncFailure) -> RemoteResponse {
         let prepared = try prepare(request)
         let timeout = HTTPRemoteTransport.requestTimeout
-        let whole = BodyPace(limit: timeout, bytesPerSecondMin: nil, now: clock.now)
+        let whole = BodyPace(limit: timeout, bytesPerSecondMin: nil, clock: clock)
         do {
             let response = try await client.execute(prepared, timeout: TimeAmount(timeout))
             let body = try await HTTPBody.collect(
                 response.body, bytesMax: HTTPRemoteTransport.answerBytesMax,
-                request.method == "GET" ? BodyPace(now: clock.now) : whole, clock)
+                request.method == "GET" ? BodyPace(clock: clock) : whole)
             return RemoteResponse(
                 status: Int(response.status.code),
                 headers: response.headers.map { RemoteRequest.Field($0.name, $0.value) },

@@ -102,6 +102,15 @@ final class HTTPConnection: @unchecked Sendable {
         return Array(buffer.prefix(count))
     }
 
+    /// Waits until the server closes the connection, and returns whether it sent nothing more.
+    func isEnded() -> Bool {
+        guard buffer.isEmpty else { return false }
+        var byte: UInt8 = 0
+        let count = recv(file, &byte, 1, 0)
+        // The connection is reset if the server has not read everything.
+        return count == 0 || (count < 0 && errno == ECONNRESET)
+    }
+
     func readHead() throws -> HTTPAnswer {
         guard let first = try line() else {
             throw HTTPConnectionError(what: "the connection ended without a response")

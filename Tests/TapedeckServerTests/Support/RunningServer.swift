@@ -16,7 +16,7 @@ struct RunningServer: Sendable {
 
     static func with(
         eventBytesMax: Int? = nil, directory: String? = nil, keepAlive: Duration = .seconds(15),
-        bodyClock: @escaping BodyPace.Clock = { .now }, name: String = #function,
+        bodyClock: ConnectionClock = ConnectionClock(), name: String = #function,
         _ body: (RunningServer) async throws -> Void
     ) async throws {
         let place = try directory ?? TemporaryDirectory(name).file("server")

@@ -1,5 +1,5 @@
 import Synchronization
-@testable import TapedeckSync
+import TapedeckSyncProtocol
 
 /// A clock that only the test moves.
 final class Stopwatch: Sendable {
