@@ -11,6 +11,7 @@ let settings: [SwiftSetting] = [
 ]
 
 let protobuf = Target.Dependency.product(name: "SwiftProtobuf", package: "swift-protobuf")
+let deque = Target.Dependency.product(name: "DequeModule", package: "swift-collections")
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
 let httpClient = Target.Dependency.product(name: "AsyncHTTPClient", package: "async-http-client")
@@ -38,6 +39,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
@@ -69,7 +71,7 @@ let package = Package(
             swiftSettings: settings),
         .target(
             name: "TapedeckProjections",
-            dependencies: ["TapedeckLMDB", "TapedeckLog", "TapedeckModel", crypto],
+            dependencies: ["TapedeckLMDB", "TapedeckLog", "TapedeckModel", crypto, deque],
             swiftSettings: settings),
         .target(
             name: "TapedeckVideo",

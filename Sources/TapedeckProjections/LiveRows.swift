@@ -1,3 +1,4 @@
+internal import DequeModule
 internal import TapedeckModel
 
 /// The last reported rows of a followed list.
@@ -24,7 +25,10 @@ final class LiveRows<Query: LiveQuery>: LiveSource {
 
     private var query: Query
     /// The entries in the order of their positions.
-    private var entries: [Placed] = []
+    ///
+    /// In a deque, inserting near the start is as cheap as inserting near the end; most lists begin
+    /// with the newest entry.
+    private var entries: Deque<Placed> = []
     private var bySubject: [[UInt8]: Placed] = [:]
     /// The entries that change with time.
     private var timed: [[UInt8]: Placed] = [:]
