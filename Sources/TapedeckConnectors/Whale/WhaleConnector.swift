@@ -151,7 +151,7 @@ package struct WhaleConnector: Connector {
                 observations.add(try WhaleDocuments.counts(user, isOwn: true), at: user.path)
             }
         } else {
-            let read = try WhalePage(response)
+            let read = try WhalePage(response, requested: Int64(page.place) ?? 0)
             var entries: [String] = []
             for row in read.rows {
                 observations.read { (observations) throws(IngestRefusal) in
@@ -163,11 +163,7 @@ package struct WhaleConnector: Connector {
                 content.lists.append(ListPart(page.feed, entries, .page(total: nil)))
             }
             content.refused = read.refused
-            // Follow only links to a higher page number, because a server might link a page to
-            // itself.
-            content.next = read.next.flatMap {
-                $0 > Int64(page.place) ?? 0 ? RemotePage(page.feed, String($0)) : nil
-            }
+            content.next = read.next.map { RemotePage(page.feed, String($0)) }
             content.moves = true
         }
         content.observations = observations.result.proposals

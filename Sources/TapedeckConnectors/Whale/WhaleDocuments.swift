@@ -14,18 +14,28 @@ struct WhalePage {
     private(set) var total: Int64
 
     /// The number of the next page; nil on the last page.
-    var next: Int64? { !rows.isEmpty && number + 1 < total ? number + 1 : nil }
+    var next: Int64? { number + 1 < total ? number + 1 : nil }
 
     /// Parses a successful response.
-    init(_ response: RemoteResponse) throws(SyncFailure) {
+    ///
+    /// - Parameter requested: The number of the requested page; nil to trust the number in the
+    ///   response.
+    ///
+    /// Throws `.unavailable` also if a page before the last one is empty: if it ended the list, all
+    /// later rows would count as removed.
+    init(_ response: RemoteResponse, requested: Int64? = nil) throws(SyncFailure) {
         let page = try WhaleAnswer.element(response)
         do throws(IngestRefusal) {
             guard let data = try page.list("data"),
                 let number = try page.integer("page", in: 0...Int64(Int32.max)).value,
                 let total = try page.integer("total_pages", in: 0...Int64(Int32.max)).value
-            else { throw IngestRefusal("$", .invalidPayload, "is not a page") }
-            self.number = number
+            else { throw IngestRefusal("$", .invalidPayload, "has no list or page numbers") }
+            self.number = requested ?? number
             self.total = total
+            guard !data.isEmpty || next == nil else {
+                throw IngestRefusal(
+                    "$.data", .invalidPayload, "is empty, but there are \(total) pages")
+            }
             for (index, value) in data.enumerated() {
                 do throws(IngestRefusal) {
                     rows.append(try JSONElement(value, at: "$.data[\(index)]"))

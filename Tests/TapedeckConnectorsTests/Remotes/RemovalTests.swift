@@ -353,6 +353,24 @@ import Testing
         #expect(try questions(desk) == ["5", "4", "3", "2", "1"])
     }
 
+    /// If such a page ended the list, all later rows would count as removed.
+    @Test(arguments: [0, 4]) func emptyPageBeforeTheLastOneRemovesNothing(_ number: Int) throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        let before = try answers(desk)
+        #expect(!before.isEmpty)
+        desk.world.portal = { request in
+            guard request.path.hasSuffix("/answers") else { return nil }
+            let json = #"{"page":\#(number),"per_page":10,"total_pages":5,"data":[]}"#
+            return RemoteResponse(status: 200, body: Array(json.utf8))
+        }
+        for _ in 0..<3 {
+            desk.world.clock.advance(by: .seconds(7_200))
+            #expect(try desk.device.sync()?.failure?.code == .unavailable)
+        }
+        #expect(try answers(desk) == before)
+    }
+
     @Test func commentsAndLikesOfRemovedAnswersAreGoneAndReturn() throws {
         let desk = try WhaleDesk()
         try desk.device.sync()
