@@ -16,15 +16,16 @@ public import TapedeckProjections
 /// come first, because their state begins at 0 unless a remote has reported them as unplayable.
 ///
 /// Items: for each broadcast (`b` broadcast) and each entry of a remote's list (`l` list entry), a
-/// `Presence`. A video is listed while a remote has at least one broadcast or list entry for it.
+/// `Presence`; the first of these items is in the state. A video is listed while a remote has at
+/// least one broadcast or list entry for it.
 public struct Playability: Projection {
     /// Creates the projection.
     public init() {}
 
     /// `playability`.
     public var name: String { "playability" }
-    /// 2.
-    public var version: Int { 2 }
+    /// 3.
+    public var version: Int { 3 }
     /// `video`.
     public var tagKind: String { "video" }
     /// Checks, and observations of frames, broadcasts and list entries on remotes.
@@ -80,6 +81,7 @@ public struct Playability: Projection {
         /// The time of the latest broadcast or list entry, even if it has been removed, in Unix
         /// milliseconds.
         var listedAt: Int64?
+        var firstListing: FirstItem?
 
         /// Creates the initial state.
         public init() {}
@@ -122,6 +124,7 @@ public struct Playability: Projection {
         fileprivate var shown: State {
             var shown = self
             (shown.listings, shown.listedAt) = (min(listings, 1), nil)
+            shown.firstListing = nil
             return shown
         }
 
@@ -139,6 +142,9 @@ public struct Playability: Projection {
             lastUnplayableAt = try bytes.optionalInt64()
             listings = try bytes.uint64()
             listedAt = try bytes.optionalInt64()
+            firstListing = try bytes.optional { (reader) throws(ModelError) in
+                try FirstItem(reading: &reader)
+            }
         }
 
         /// Encodes the state.
@@ -149,6 +155,7 @@ public struct Playability: Projection {
             bytes.add(lastUnplayableAt)
             bytes.add(listings)
             bytes.add(listedAt)
+            bytes.add(firstListing) { $1.encode(into: &$0) }
         }
     }
 
@@ -234,14 +241,16 @@ public struct Playability: Projection {
         into key: inout KeyedState<State>
     ) throws(ModelError) {
         if let time { key.state.listedAt = max(time, key.state.listedAt ?? time) }
-        let known = try key.item(name).map { (bytes) throws(ModelError) in
+        let items = FirstItemStore(key.items, [], key.state.firstListing)
+        let known = try items.get(name.bytes).map { (bytes) throws(ModelError) in
             try Presence(decoding: bytes)
         }
         let wasListed = known.map { !$0.isRemoved } ?? false
         var presence = known ?? Presence(order: event.order, isRemoved: isRemoved)
         presence.add(isRemoved: isRemoved, at: event.order)
         guard presence != known else { return }
-        key.setItem(name, presence.encoded)
+        items.set(name.bytes, presence.encoded)
+        key.state.firstListing = items.first
         if wasListed, presence.isRemoved { key.state.listings -= 1 }
         if !wasListed, !presence.isRemoved { key.state.listings += 1 }
     }

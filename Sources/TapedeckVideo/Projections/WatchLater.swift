@@ -34,7 +34,7 @@ public enum WatchLaterRule: String, Sendable {
 /// | `p` time id | empty: a run that began after the latest clear |
 /// | `t` time id | empty: a current run that was not started by a toggle from this store |
 /// | `x` id | empty: a current run that was started by a toggle from this store |
-/// | `b` id | the `ObservedBroadcast` |
+/// | `b` id | the `ObservedBroadcast`; the first of these items is in the state |
 /// | `v` viewing | the order of the viewing's first crossing |
 /// | `k` event id | `DeliveredMark`s: the broadcasts that carry a toggle's mark on a remote |
 /// | `d` id | the versions at which toggles were confirmed on the broadcast |
@@ -88,8 +88,8 @@ public struct WatchLater: Projection {
 
     /// `watch-later`.
     public var name: String { "watch-later" }
-    /// The version is 13, or 14 with the 2012 rule.
-    public var version: Int { rule == .rule2012 ? 14 : 13 }
+    /// The version is 15, or 16 with the 2012 rule.
+    public var version: Int { rule == .rule2012 ? 16 : 15 }
     /// The rule.
     public var parameters: String { "rule=\(rule.rawValue)" }
     /// `video`.
@@ -141,6 +141,7 @@ public struct WatchLater: Projection {
         var isOwnTold = false
         /// The time of the latest share that the remote has, in Unix milliseconds; nil if unknown.
         var sharedAt: Int64?
+        var firstBroadcast: FirstItem?
 
         /// Creates the state of a video that is not on the list.
         public init() {}
@@ -154,6 +155,9 @@ public struct WatchLater: Projection {
             earliestTold = try bytes.optionalInt64()
             isOwnTold = try bytes.bool()
             sharedAt = try bytes.optionalInt64()
+            firstBroadcast = try bytes.optional { (reader) throws(ModelError) in
+                try FirstItem(reading: &reader)
+            }
         }
 
         /// Encodes the state.
@@ -165,11 +169,21 @@ public struct WatchLater: Projection {
             bytes.add(earliestTold)
             bytes.add(isOwnTold)
             bytes.add(sharedAt)
+            bytes.add(firstBroadcast) { $1.encode(into: &$0) }
         }
     }
 
     /// Folds a toggle, a playback report, an observation of a broadcast or a confirmation.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        let items = FirstItemStore(key.items, Marks.broadcast, key.state.firstBroadcast)
+        var folded = KeyedState(key: key.key, state: key.state, items: items)
+        try take(event, into: &folded)
+        key.state = folded.state
+        key.state.firstBroadcast = items.first
+        if folded.wantsRefold { key.requestRefold() }
+    }
+
+    private func take(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0: try foldToggle(event, into: &key)
         case 1: try foldProgress(event, into: &key)

@@ -1,0 +1,88 @@
+internal import TapedeckModel
+internal import TapedeckProjections
+
+/// The item of a list that has the least name.
+struct FirstItem: Equatable {
+    var name: [UInt8]
+    var value: [UInt8]
+
+    init(_ name: [UInt8], _ value: [UInt8]) { (self.name, self.value) = (name, value) }
+
+    init(reading reader: inout StateReader) throws(ModelError) {
+        name = try reader.bytes()
+        value = try reader.bytes()
+    }
+
+    func encode(into writer: inout StateWriter) {
+        writer.add(name)
+        writer.add(value)
+    }
+}
+
+/// An item store that keeps the first item of a list in memory, from where a fold moves it to the
+/// state of the key.
+///
+/// Most keys have only one item of the list, such as one broadcast. They then need no row in the
+/// table of items, which would cost as much as the row of the state. Which item is in the state does
+/// not depend on the order of the events.
+final class FirstItemStore: ItemStore {
+    private let items: any ItemStore
+    private let list: [UInt8]
+    /// The first item of the list; nil if the list is empty.
+    ///
+    /// `items` contains the other items.
+    private(set) var first: FirstItem?
+
+    /// - Parameter list: The prefix of the names in the list.
+    init(_ items: any ItemStore, _ list: [UInt8], _ first: FirstItem?) {
+        (self.items, self.list, self.first) = (items, list, first)
+    }
+
+    var isUsed: Bool { items.isUsed }
+
+    func get(_ name: [UInt8]) -> [UInt8]? {
+        guard name.starts(with: list) else { return items.get(name) }
+        // No item of the list comes before the first one.
+        guard let first, !name.lexicographicallyPrecedes(first.name) else { return nil }
+        return name == first.name ? first.value : items.get(name)
+    }
+
+    func set(_ name: [UInt8], _ value: [UInt8]) {
+        guard name.starts(with: list) else { return items.set(name, value) }
+        if let first, first.name != name {
+            guard name.lexicographicallyPrecedes(first.name) else { return items.set(name, value) }
+            items.set(first.name, first.value)
+        }
+        first = FirstItem(name, value)
+    }
+
+    func remove(_ name: [UInt8]) {
+        guard name == first?.name else { return items.remove(name) }
+        first = items.first(list).map { FirstItem($0.name, $0.value) }
+        if let first { items.remove(first.name) }
+    }
+
+    func clear() {
+        first = nil
+        items.clear()
+    }
+
+    func first(_ prefix: [UInt8], from start: [UInt8]) -> (name: [UInt8], value: [UInt8])? {
+        let own = own(prefix).flatMap { $0.name.lexicographicallyPrecedes(start) ? nil : $0 }
+        if prefix.starts(with: list), own != nil || first == nil { return own }
+        guard let own else { return items.first(prefix, from: start) }
+        guard let other = items.first(prefix, from: start) else { return own }
+        return own.name.lexicographicallyPrecedes(other.name) ? own : other
+    }
+
+    func last(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])? {
+        guard let own = own(prefix) else { return items.last(prefix) }
+        guard let other = items.last(prefix) else { return own }
+        return own.name.lexicographicallyPrecedes(other.name) ? other : own
+    }
+
+    /// Returns the first item of the list if its name begins with a prefix.
+    private func own(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])? {
+        first.flatMap { $0.name.starts(with: prefix) ? ($0.name, $0.value) : nil }
+    }
+}
