@@ -19,7 +19,7 @@ struct FirstItem: Equatable {
     }
 }
 
-/// An item store that keeps the first item of a list in memory, from where a fold moves it to the
+/// An item store that keeps the first item of a list in memory; a fold then moves it to the
 /// state of the key.
 ///
 /// Most keys have only one item of the list, such as one broadcast. They then need no row in the
