@@ -34,10 +34,7 @@ extension EventLog {
         try directory.checkIsOutside(path)
         settleBuffered()
         let head = try currentHead().rawValue
-        let (origins, types) = try dictionaries()
-        var writer = ExportWriter(
-            try ReplacedFile(replacing: path), origins: origins,
-            types: types.map { Array($0.name.utf8) })
+        var writer = ExportWriter(try ReplacedFile(replacing: path), try dictionaries())
         try writer.begin(store: storeID, version: UInt32(try storageFormat()))
         var position: UInt64 = 0
         while position < head {
@@ -45,7 +42,12 @@ extension EventLog {
             position = try read { transaction in
                 try self.fill(&writer, transaction, after: from, through: head)
             }
-            guard position > from else { throw LogError.damagedRecord(from + 1, "it is missing") }
+            // A compaction may have recorded a type after the names were read.
+            if position == from, try writer.learn(dictionaries()) { continue }
+            guard position > from else {
+                throw LogError.damagedRecord(
+                    from + 1, "it is missing, or its origin or type is unknown")
+            }
             try writer.flush()
             progress?(LogProgress(phase: .writing, done: position, total: head))
         }
@@ -63,7 +65,9 @@ extension EventLog {
         while let found = entry, position < through, !writer.isFull {
             let key = found.key.loadUnaligned(as: UInt64.self)
             let record = try record(found.value, at: key)
-            guard key == position + 1 || record.firstPosition == position + 1 else { break }
+            guard key == position + 1 || record.firstPosition == position + 1,
+                writer.knows(record)
+            else { break }
             position = key
             if !isForked(record) { try writer.add(record) }
             entry = try cursor.next()
@@ -93,8 +97,8 @@ extension EventLog {
 
 /// Collects events into blocks and writes them.
 private struct ExportWriter: ~Copyable {
-    let origins: [OriginID]
-    private let types: [[UInt8]]
+    private(set) var origins: [OriginID]
+    private var types: [[UInt8]]
     private var file: ReplacedFile
     private var sha = SHA256()
     private var byteCount: UInt64 = 0
@@ -115,10 +119,27 @@ private struct ExportWriter: ~Copyable {
     private var blockEvents: UInt32 = 0
     private var body: [UInt8] = []
 
-    init(_ file: consuming ReplacedFile, origins: [OriginID], types: [[UInt8]]) {
+    init(
+        _ file: consuming ReplacedFile, _ names: (origins: [OriginID], types: [EventType])
+    ) {
         self.file = file
-        self.origins = origins
-        self.types = types
+        origins = names.origins
+        types = names.types.map { Array($0.name.utf8) }
+    }
+
+    /// Returns whether the names of a record's origin and type are known.
+    func knows(_ record: RecordView) -> Bool {
+        Int(record.origin) < origins.count && Int(record.type) < types.count
+    }
+
+    /// Takes over the current names of the log; returns whether there are new ones.
+    mutating func learn(_ names: (origins: [OriginID], types: [EventType])) -> Bool {
+        guard names.origins.count > origins.count || names.types.count > types.count else {
+            return false
+        }
+        origins = names.origins
+        types = names.types.map { Array($0.name.utf8) }
+        return true
     }
 
     var isFull: Bool {
@@ -131,9 +152,6 @@ private struct ExportWriter: ~Copyable {
     }
 
     mutating func add(_ record: RecordView) throws(LogError) {
-        guard Int(record.origin) < origins.count, Int(record.type) < types.count else {
-            throw LogError.damagedRecord(record.position, "its origin or type is unknown")
-        }
         let origin = origins[Int(record.origin)]
         // An import refuses a file with a gap.
         let last = lastSequences[record.origin] ?? 0

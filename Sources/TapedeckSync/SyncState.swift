@@ -441,28 +441,46 @@ extension SyncState {
             acknowledged[origin] = max(known(origin), sequence)
         }
         if acknowledged != before { idlePushes = 0 }
-        guard let problem else { return next(local, now, &random) }
-        idlePushes += 1
-        switch problem.kind {
-        case .gap where idlePushes <= SyncState.idlePushesMax:
-            // The server has fewer events than it reported, so continue with the event that it asks
-            // for.
-            acknowledged[problem.origin] = problem.sequence - min(problem.sequence, 1)
-        case .fork:
-            let differs =
-                problem.sequence > 0
-                ? problem.sequence : min(known(problem.origin), last(problem.origin, local))
-            if differs > 0 {
-                return searchFork(
-                    problem.origin, differs: differs,
-                    isConfirmed: problem.sequence > 0 || doubted.contains(problem.origin), local,
-                    now, &random)
+        if problem != nil || acknowledged == before { idlePushes += 1 }
+        if let problem {
+            switch problem.kind {
+            case .gap
+            where idlePushes <= SyncState.idlePushesMax
+                && problem.sequence - min(problem.sequence, 1) <= last(problem.origin, local):
+                // The server has fewer events than it reported, so continue with the event that it
+                // asks for.
+                acknowledged[problem.origin] = problem.sequence - min(problem.sequence, 1)
+            case .fork:
+                let differs =
+                    problem.sequence > 0
+                    ? problem.sequence : min(known(problem.origin), last(problem.origin, local))
+                if differs > 0 {
+                    return searchFork(
+                        problem.origin, differs: differs,
+                        isConfirmed: problem.sequence > 0 || doubted.contains(problem.origin),
+                        local, now, &random)
+                }
+                park(problem, local)
+            default:
+                park(problem, local)
             }
-            parked[problem.origin] = problem
-        default:
-            parked[problem.origin] = problem
+        }
+        guard idlePushes <= SyncState.idlePushesMax else {
+            return failed(
+                SyncFailure(
+                    .malformedRequest, "the server accepts no events and does not say why",
+                    hint: "check the server's version and log"), local, now, &random)
         }
         return next(local, now, &random)
+    }
+
+    /// Excludes an origin from the session; later pushes then contain fewer origins, which is
+    /// progress.
+    private mutating func park(_ problem: SyncProblem, _ local: Local) {
+        if parked[problem.origin] == nil, last(problem.origin, local) > known(problem.origin) {
+            idlePushes = 0
+        }
+        parked[problem.origin] = problem
     }
 
     private mutating func searchFork(

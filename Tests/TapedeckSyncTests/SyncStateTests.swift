@@ -266,6 +266,37 @@ struct SyncStateTests {
         #expect(state.parked.isEmpty)
     }
 
+    /// A server may accept nothing and not say why, or name an origin that was not pushed.
+    @Test(
+        arguments: [
+            nil, SyncProblem(kind: .malformed, origin: other, sequence: 1, message: "no"),
+            SyncProblem(kind: .gap, origin: other, sequence: 1, message: "no"),
+        ] as [SyncProblem?])
+    mutating func pushesWithoutProgressEndAOneTimeSync(_ problem: SyncProblem?) {
+        state = SyncState(.init(failuresMax: 3, backoffMax: 8_000))
+        var action = begin()
+        for _ in 0..<20 {
+            switch action {
+            case .push: action = give(.pushed([:], problem))
+            case .wait: action = give(.woken)
+            case .shake: action = give(shaken())
+            case .end(let failure): return #expect(failure?.code == .malformedRequest)
+            default: return #expect(Bool(false), "\(action)")
+            }
+        }
+        #expect(Bool(false), "the sync never ends")
+    }
+
+    /// Nothing would be sent any more, and the sync would report success.
+    @Test mutating func gapBeyondTheOwnEventsIsNotBelieved() {
+        _ = begin()
+        let problem = SyncProblem(
+            kind: .gap, origin: SyncStateTests.own, sequence: 1_000, message: "")
+        _ = give(.pushed([:], problem))
+        #expect(state.acknowledged[SyncStateTests.own] ?? 0 <= 5)
+        #expect(state.parked[SyncStateTests.own] != nil)
+    }
+
     @Test mutating func gapReportsLowerTheAcknowledgedSequence() {
         _ = begin(head: 4, [SyncStateTests.own: 4])
         let problem = SyncProblem(
