@@ -79,11 +79,14 @@ extension VideoQueries {
 
     /// Returns whether a user likes an answer.
     ///
-    /// The last toggle recorded here determines the result. If no toggle was recorded, or if the
-    /// last one was refused or dropped, the likes that a remote shows determine the result.
+    /// The last toggle recorded here determines the result until a remote has confirmed a like. If no
+    /// toggle was recorded, or if the last one was refused or dropped, the likes that a remote shows
+    /// determine the result, as they do after a confirmation.
     func isLiked(_ state: AnswerList.State, _ key: Tag, by user: String?) throws -> Bool {
         if let like = state.like, like.refusal == nil, like.outcome?.kind != .dropped {
-            return like.isOn
+            // A confirmation includes the like, so if the remote shows no like, it was removed.
+            let isShown = like.isOn && !like.isWanted && user != nil
+            if !isShown { return like.isOn }
         }
         return try isShownLiked(key, by: user)
     }

@@ -409,6 +409,24 @@ import Testing
         #expect(try shown() == [["nice", "mine"], ["3"], ["answer/2"]])
     }
 
+    /// The answer would show a like that no remote has, and the user could not like it again.
+    @Test func ownLikeThatWasRemovedElsewhereCanBeRepeated() throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        func isLiked() throws -> Bool? { try desk.device.query { try $0.answer("3")?.isLiked } }
+        _ = try desk.like("3")
+        #expect(try isLiked() == true)
+        try syncLater(desk)
+        try syncLater(desk)
+        #expect(try isLiked() == true)
+        try desk.change { whale in whale.world.likes.removeAll { $0.answer == 3 } }
+        try syncLater(desk)
+        try syncLater(desk)
+        #expect(try isLiked() == false)
+        let again = try desk.device.query { try LikeAnswer("3", isOn: true).decide($0) }
+        #expect(again.count == 1)
+    }
+
     /// A question that was just answered is missing from the unanswered questions.
     @Test func answeredQuestionsAreNotRemoved() throws {
         let desk = try WhaleDesk()
