@@ -100,6 +100,18 @@ import Testing
         try RemoteDevice(rig.world, "shelby", AccountTests.bensLogin, seed: 2, root: "/v1")
     }
 
+    /// Returns a device of each of two users, who have signed in but not synced with each other.
+    private func signedInDevices(
+        _ rig: ShelbyV1Rig
+    ) throws -> (ada: RemoteDevice, ben: RemoteDevice) {
+        let (ada, ben) = (try rig.device(), try bensDevice(rig))
+        for device in [ada, ben] {
+            try device.sync()
+            try signIn(account(of: device), on: device)
+        }
+        return (ada, ben)
+    }
+
     /// Records a sign-out, as `storectl logout --everywhere` does.
     private func signOut(_ device: RemoteDevice) throws {
         let events = try device.query { try SignOut(at: "shelby").decide($0) }
@@ -109,11 +121,7 @@ import Testing
     @Test(arguments: [true, false])
     func changesOfALoggedOutAccountAreNotSentFromAnother(hasSyncedBefore: Bool) throws {
         let rig = ShelbyV1Rig()
-        let (ada, ben) = (try rig.device(), try bensDevice(rig))
-        for device in [ada, ben] {
-            try device.sync()
-            try signIn(account(of: device), on: device)
-        }
+        let (ada, ben) = try signedInDevices(rig)
         let server = SequencingServer()
         if hasSyncedBefore { try server.sync(ada, ben) }
         try ben.append(ShelbyV1Rig.comment(try rig.untouched()[0], "from ben"))
@@ -132,11 +140,7 @@ import Testing
     /// Sessions, the outbox and the status report the same reason, as long as the conflict lasts.
     @Test func pendingIntentsWaitUntilTheConflictIsSettled() throws {
         let rig = ShelbyV1Rig()
-        let (ada, ben) = (try rig.device(), try bensDevice(rig))
-        for device in [ada, ben] {
-            try device.sync()
-            try signIn(account(of: device), on: device)
-        }
+        let (ada, ben) = try signedInDevices(rig)
         let server = SequencingServer()
         try ben.append(ShelbyV1Rig.comment(try rig.untouched()[0], "from ben"))
         for _ in 0..<3 {
@@ -167,11 +171,7 @@ import Testing
     /// A login that does not mention the other account must not decide whose changes are sent.
     @Test func loginAloneDoesNotReplaceAnotherAccount() async throws {
         let rig = ShelbyV1Rig()
-        let (ada, ben) = (try rig.device(), try bensDevice(rig))
-        for device in [ada, ben] {
-            try device.sync()
-            try signIn(account(of: device), on: device)
-        }
+        let (ada, ben) = try signedInDevices(rig)
         try signOut(ben)
         try SequencingServer().sync(ada, ben)
         let sent = rig.world.requests.count
