@@ -103,6 +103,17 @@ public enum Connectors {
                     try owner(at: remote, VideoQueries($0, projections: projections))
                 }
             },
+            signIns: {
+                try runner.read([projections.accounts.name]) {
+                    let queries = VideoQueries($0, projections: projections)
+                    return SignIns(
+                        try queries.signIns(at: remote.system).map { signIns in
+                            SignIns.Account(
+                                user: signIns.account.account, shown: named(signIns.account),
+                                events: signIns.events)
+                        })
+                }
+            },
             remote: {
                 let known = try runner.read([Remotes().name]) { try Remotes.all($0) }
                 return known.first {
@@ -118,24 +129,21 @@ public enum Connectors {
 
     /// Returns the account on a remote that the store belongs to; nil before the first login.
     ///
-    /// - Parameter replacesOthers: Whether the first of the accounts to which the store may belong
-    ///   shall replace the others.
-    ///
     /// Throws `SyncFailure` with `.conditionFailed` if the store may belong to several accounts; see
     /// `VideoQueries.owners`.
     static func owner(
-        at remote: Remote, _ queries: VideoQueries<some ViewReader>, replacesOthers: Bool = false
+        at remote: Remote, _ queries: VideoQueries<some ViewReader>
     ) throws -> String? {
         let owners = try queries.owners(at: remote.system)
         guard let own = owners.first else { return nil }
-        guard owners.count > 1, !replacesOthers else { return own.account }
+        guard owners.count > 1 else { return own.account }
         throw SyncFailure(
             .conditionFailed,
             "devices with different logins on \(own: remote.name) have synced with each other: "
                 + "\(owners.map(named).joined(separator: " and "))",
-            hint: "drop the changes that \(own.nickname) must not send (storectl outbox lists "
-                + "them, storectl outbox drop EVENT drops one), then run storectl login "
-                + "\(remote.name) --replace as \(own.nickname) on each device")
+            hint: "choose the account that the store shall belong to, and run storectl login "
+                + "\(remote.name) --replace as this account on each device; changes that were made "
+                + "with another account are never sent (storectl outbox lists them)")
     }
 
     private static func named(_ account: AccountEntry) -> String {

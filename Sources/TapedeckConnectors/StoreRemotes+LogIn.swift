@@ -43,14 +43,14 @@ extension StoreRemotes {
     /// Logs in and stores the credentials, so that an expired token can be renewed.
     ///
     /// A store belongs to one account per system: the account of the first login. Pending
-    /// deliveries must not be sent under another account. The sign-in is recorded unless the user
-    /// is already signed in.
+    /// deliveries must not be sent under another account. The sign-in is recorded unless it is the
+    /// last one on this device and the user is still signed in.
     ///
     /// - Parameters:
     ///   - isNew: Whether to create the account first.
     ///   - replacesOthers: Whether the store shall belong to this account if stores with different
-    ///     logins have synced with each other. Pending changes that were not dropped are then sent
-    ///     from this account, even if the user of another account made them.
+    ///     logins have synced with each other. Pending changes that were made with another account
+    ///     are not sent, and wait until they are dropped.
     /// - Returns: The remote's id for the account.
     ///
     /// Throws `SyncError` with `.notFound`, `.usage` (the system requires a different kind of
@@ -176,9 +176,10 @@ extension StoreRemotes {
             let own: String?
             do {
                 own = try runner.read([projections.accounts.name]) {
-                    try Connectors.owner(
-                        at: remote, VideoQueries($0, projections: projections),
-                        replacesOthers: replacesOthers)
+                    let queries = VideoQueries($0, projections: projections)
+                    return replacesOthers
+                        ? try queries.ownAccount(at: remote.system)?.account
+                        : try Connectors.owner(at: remote, queries)
                 }
             } catch {
                 throw Self.named(error, remote, login)
@@ -278,13 +279,18 @@ extension StoreRemotes {
         guard let signIn = try? SignIn(account.user, at: remote.system) else {
             return try account.check(against: former, at: remote)
         }
-        let projections = projections
+        let (projections, device) = (projections, log.origin)
         try await runner.decide(reading: [projections.accounts.name]) { views in
             let queries = VideoQueries(views, projections: projections)
             // Another login may have arrived since the first check.
-            let own = try Connectors.owner(at: remote, queries, replacesOthers: replacesOthers)
-            try account.check(against: own ?? former, at: remote)
-            return try signIn.decide(queries)
+            let isOwner = try queries.owners(at: remote.system).contains {
+                $0.account == account.user
+            }
+            if !replacesOthers || !isOwner {
+                let own = try Connectors.owner(at: remote, queries)
+                try account.check(against: own ?? former, at: remote)
+            }
+            return try signIn.decide(queries, on: device)
         }
     }
 }

@@ -45,6 +45,8 @@ public struct StateWriter: Sendable {
         add(UInt64(value.count))
         bytes.append(contentsOf: value)
     }
+    /// Adds byte arrays that are already encoded; see `StateReader.encodedBytes`.
+    public mutating func add(encoded value: [UInt8]) { bytes.append(contentsOf: value) }
     /// Adds a position in the canonical order.
     public mutating func add(_ value: FoldOrder) { value.append(to: &bytes) }
     /// Adds whether there is a value, then the value.
@@ -110,6 +112,14 @@ public struct StateReader {
     /// Reads bytes.
     public mutating func bytes() throws(ModelError) -> [UInt8] {
         Array(try found(reader.prefixed()))
+    }
+    /// Reads several byte arrays and returns them as they are encoded, with their lengths.
+    ///
+    /// Costs one allocation. `read` decodes the result later if it is needed.
+    public mutating func encodedBytes(_ count: Int) throws(ModelError) -> [UInt8] {
+        let start = reader.offset
+        for _ in 0..<count { _ = try found(reader.prefixed()) }
+        return Array(UnsafeRawBufferPointer(rebasing: reader.bytes[start..<reader.offset]))
     }
     /// Reads a position in the canonical order.
     public mutating func foldOrder() throws(ModelError) -> FoldOrder {

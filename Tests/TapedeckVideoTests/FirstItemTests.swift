@@ -13,14 +13,14 @@ import Testing
     }
 
     /// The store behaves as one that keeps all items in one place.
-    @Test(arguments: ["b", ""]) func storeBehavesLikePlainItems(_ list: String) {
+    @Test(arguments: ["b", ""]) func storeBehavesLikePlainItems(_ list: String) throws {
         var random = SeededRandom(Seed.fresh())
         let (rest, plain) = (MemoryItems(), MemoryItems())
         var first: FirstItem?
         let names = ["a", "a1", "b", "b1", "b2", "b3", "c", "c1"].map { Array($0.utf8) }
         for step in 0..<2_000 {
             // Each fold begins with the item from the state.
-            let store = FirstItemStore(rest, Array(list.utf8), first)
+            let store = try FirstItemStore(rest, Array(list.utf8), first)
             let name = random.pick(names)
             if random.chance(60) {
                 let value = Array("\(step)".utf8)
@@ -30,7 +30,7 @@ import Testing
                 store.remove(name)
                 plain.remove(name)
             }
-            first = store.first
+            first = store.firstItem
             #expect(names.map(store.get) == names.map(plain.get))
             for prefix in ["", "a", "b", "b2", "c"].map({ Array($0.utf8) }) {
                 #expect(Self.text(store.last(prefix)) == Self.text(plain.last(prefix)))
@@ -44,14 +44,14 @@ import Testing
     }
 
     /// The state and the other items are the same in whatever order items were set.
-    @Test func placesOfItemsDoNotDependOnTheOrder() {
+    @Test func placesOfItemsDoNotDependOnTheOrder() throws {
         var random = SeededRandom(Seed.fresh())
         let names = (0..<6).map { Array("b\($0)".utf8) }
         for _ in 0..<50 {
             let rest = MemoryItems()
-            let store = FirstItemStore(rest, [UInt8(ascii: "b")], nil)
+            let store = try FirstItemStore(rest, [UInt8(ascii: "b")], nil)
             for name in names.shuffled(using: &random) { store.set(name, name) }
-            #expect(store.first == FirstItem(names[0], names[0]))
+            #expect(store.firstItem == FirstItem(names[0], names[0]))
             var others: [[UInt8]] = []
             rest.forEach { name, _ in others.append(Array(name)) }
             #expect(others == Array(names[1...]))

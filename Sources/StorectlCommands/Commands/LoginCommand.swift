@@ -88,7 +88,7 @@ struct LoginCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             """
             Let the store belong to this account if devices with different logins have synced; \
-            changes that were not dropped are sent from it.
+            changes that were made with another account are not sent.
             """))
     var replace = false
 

@@ -102,6 +102,8 @@ extension SyncFailure {
 package struct RemoteConnection: Sendable {
     /// Returns the account on the remote that the store belongs to; nil before the first login.
     package var account: @Sendable () throws -> String?
+    /// Returns the sign-ins to the remote's system.
+    package var signIns: @Sendable () throws -> SignIns
     /// Returns the remote with its current parts; nil if it was removed or has a new address.
     package var remote: @Sendable () throws -> Remote?
     /// Returns the connector that reads a remote's parts; nil if there is none.
@@ -109,10 +111,12 @@ package struct RemoteConnection: Sendable {
 
     package init(
         account: @escaping @Sendable () throws -> String?,
+        signIns: @escaping @Sendable () throws -> SignIns,
         remote: @escaping @Sendable () throws -> Remote?,
         connector: @escaping @Sendable (Remote) -> (any Connector)?
     ) {
-        (self.account, self.remote, self.connector) = (account, remote, connector)
+        (self.account, self.signIns) = (account, signIns)
+        (self.remote, self.connector) = (remote, connector)
     }
 
     /// Returns the reason why nothing may be sent with a login, as long as it lasts; nil if there is
@@ -120,14 +124,15 @@ package struct RemoteConnection: Sendable {
     ///
     /// Logins are compared when they are made, but two stores with different logins may sync with
     /// each other afterwards. Sessions, outboxes and statuses all ask this function, so they agree.
+    /// `SignIns.refusal` answers the same question for a single change.
     ///
     /// - Parameter login: The login of this device; nil if there is none.
     package func refusal(of login: RemoteLogin?, at remote: Remote) throws -> SyncFailure? {
-        guard let login, login.account?.isAnonymous != true else { return nil }
-        if login.isEnding == true { return .unfinishedLogout(from: remote) }
+        if login?.account?.isAnonymous == true { return nil }
+        if login?.isEnding == true { return .unfinishedLogout(from: remote) }
         do {
             let own = try account()
-            try login.account?.check(against: own, at: remote)
+            try login?.account?.check(against: own, at: remote)
             return nil
         } catch let failure as SyncFailure {
             return failure

@@ -48,6 +48,7 @@ package struct RemoteOutbox {
     private let account: RemoteAccount
     /// The reason why nothing may be sent; nil if there is none.
     private let refusal: SyncFailure?
+    private let signIns: SignIns
     private let network: NetworkState
     private let custody: CustodyBook
 
@@ -70,6 +71,7 @@ package struct RemoteOutbox {
         self.outboxes = outboxes.filter { connector.manifest.intentKinds.contains($0.tagKind) }
         account = login?.account ?? .anonymous
         refusal = try connection.refusal(of: login, at: remote)
+        signIns = try connection.signIns()
         row = try RemoteRow.named(remote.name, in: log)
         network = try .current(in: log)
         if let custody {
@@ -161,6 +163,12 @@ package struct RemoteOutbox {
         if account.isAnonymous, !connector.manifest.isOpen {
             return .waiting(
                 reason: .unauthorized, message: "not logged in", until: nil)
+        }
+        if !account.isAnonymous,
+            let failure = signIns.refusal(
+                of: intent.event.id, from: account, at: remote, on: log.origin)
+        {
+            return .waiting(reason: failure.code, message: failure.message, until: nil)
         }
         // After the end of a wait, the next sync delivers the intent.
         let now = log.now()

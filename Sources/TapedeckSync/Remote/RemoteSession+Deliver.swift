@@ -149,6 +149,13 @@ extension RemoteSession {
         _ intent: Intent, _ account: RemoteAccount
     ) throws -> (RemoteRequest, Pending)? {
         guard let item = try standing(of: intent)?.item else { return nil }
+        // Later intents of the lane may belong to the account of this login.
+        if !account.isAnonymous,
+            try connection.signIns().refusal(
+                of: intent.event.id, from: account, at: remote, on: log.origin) != nil
+        {
+            return nil
+        }
         if let wait = try RemoteRow.lane(remote.name, intent.key.text, in: log),
             wait.wait.until > now
         {

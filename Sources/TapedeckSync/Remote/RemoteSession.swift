@@ -163,7 +163,8 @@ package struct RemoteSession {
     ///   - refreshesAll: Whether the first pass also requests fresh pages.
     ///
     /// Throws `SyncError` with `.unauthorized` if the user is not logged in and the remote requires
-    /// a login, or if a logout everywhere has not finished.
+    /// a login, or if a logout everywhere has not finished, and with `.conditionFailed` if the store
+    /// may belong to several accounts and the user is not logged in.
     package init(
         _ log: EventLog, _ remote: Remote, _ connector: any Connector, _ runner: ProjectionRunner,
         outboxes: [Outbox], logins: LoginFiles,
@@ -187,6 +188,9 @@ package struct RemoteSession {
             connector.manifest.isOpen
             ? RemoteLogin(secrets: RemoteSecrets(), account: .anonymous) : nil
         guard let login = try logins.read(remote) ?? anonymous else {
+            if let failure = try connection.refusal(of: nil, at: remote) {
+                throw SyncError(failure)
+            }
             throw SyncError(
                 .unauthorized, "not logged in to \(remote.name)",
                 hint: "run storectl login \(remote.name)")

@@ -27,16 +27,30 @@ public struct SignIn: Sendable {
     /// Returns the events that sign in this account and let it replace all other accounts with which
     /// the user has signed in to the system.
     ///
-    /// Returns no events if the user is signed in with this account and there is no other. The cost
-    /// is one lookup per account of the system.
-    public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
+    /// Returns no events if the user is signed in with this account and there is no other. If
+    /// `device` is given, the device's own last sign-in must also be to this account. The cost is
+    /// one lookup per account of the system.
+    ///
+    /// - Parameter device: The origin of this store. Syncs with remotes send a change only from the
+    ///   account to which the device of the change last signed in.
+    public func decide(
+        _ queries: VideoQueries<some ViewReader>, on device: OriginID? = nil
+    ) throws -> [any Event] {
         let owners = try queries.owners(at: signedIn.system)
         var events: [any Event] = owners.filter { $0.account != signedIn.account }.map {
             $0.signedOut(replacedBy: signedIn.account)
         }
         let isSignedIn = owners.contains { $0.account == signedIn.account && $0.isSignedIn }
-        if !isSignedIn { events.append(signedIn) }
+        if try !isSignedIn || !isLast(on: device, queries) { events.append(signedIn) }
         return events
+    }
+
+    /// Returns whether the last sign-in of a device was to this account; true without a device.
+    private func isLast(
+        on device: OriginID?, _ queries: VideoQueries<some ViewReader>
+    ) throws -> Bool {
+        guard let device else { return true }
+        return try queries.lastSignIn(of: device, at: signedIn.system) == signedIn.account
     }
 }
 

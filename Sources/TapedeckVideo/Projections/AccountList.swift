@@ -12,16 +12,16 @@ public struct AccountList: Projection {
 
     /// `accounts`.
     public var name: String { "accounts" }
-    /// 2.
-    public var version: Int { 2 }
+    /// 3.
+    public var version: Int { 3 }
     /// `account`.
     public var tagKind: String { "account" }
     /// Observations of accounts, sign-ins and sign-outs.
     public var eventTypes: [EventType] {
         [AccountObserved.eventType, SignedIn.eventType, SignedOut.eventType]
     }
-    /// Events can be folded in any order: observations are merged field by field, and only the last
-    /// sign-in or sign-out is used.
+    /// Events can be folded in any order: observations are merged field by field, only the last
+    /// sign-in or sign-out counts, and the ids of the sign-ins are sorted.
     public var law: FoldLaw { .any }
     /// A short explanation of how events determine the state.
     public var ruleText: String? {
@@ -44,6 +44,10 @@ public struct AccountList: Projection {
         /// Whether the store belongs to another account instead, according to the last sign-in or
         /// sign-out.
         private(set) var isReplaced = false
+        /// The ids of the sign-ins, sorted.
+        ///
+        /// They show which changes of a device belong to this account.
+        private(set) var signIns: [EventID] = []
 
         /// Creates the initial state.
         public init() {}
@@ -56,6 +60,11 @@ public struct AccountList: Projection {
             (change, isSignedIn, self.isReplaced) = (order, isIn, isReplaced)
         }
 
+        fileprivate mutating func add(signIn: EventID) {
+            let place = signIns.firstIndex { signIn < $0 }
+            signIns.insert(signIn, at: place ?? signIns.endIndex)
+        }
+
         /// Decodes a state.
         public init(decoding bytes: inout StateReader) throws { try self.init(reading: &bytes) }
 
@@ -64,6 +73,7 @@ public struct AccountList: Projection {
             change = try bytes.optional { (reader) throws(ModelError) in try reader.foldOrder() }
             isSignedIn = try bytes.bool()
             isReplaced = try bytes.bool()
+            signIns = try bytes.array { (reader) throws(ModelError) in try reader.eventID() }
         }
 
         /// Encodes the state.
@@ -72,6 +82,7 @@ public struct AccountList: Projection {
             bytes.add(change) { $0.add($1) }
             bytes.add(isSignedIn)
             bytes.add(isReplaced)
+            bytes.add(signIns) { $0.add($1) }
         }
     }
 
@@ -81,7 +92,9 @@ public struct AccountList: Projection {
         case 0:
             let observation = try event.decode(AccountObserved.self).normalized()
             key.state.observations.add(observation, payload: event.payload, order: event.order)
-        case 1: key.state.take(isIn: true, isReplaced: false, event.order)
+        case 1:
+            key.state.take(isIn: true, isReplaced: false, event.order)
+            key.state.add(signIn: event.id)
         default:
             let signedOut = try event.decode(SignedOut.self)
             key.state.take(isIn: false, isReplaced: signedOut.hasReplacedBy, event.order)

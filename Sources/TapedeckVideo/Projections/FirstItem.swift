@@ -2,20 +2,32 @@ internal import TapedeckModel
 internal import TapedeckProjections
 
 /// The item of a list that has the least name.
+///
+/// The item remains encoded until a fold needs it, because queries decode the states of many keys
+/// and do not need the item.
 struct FirstItem: Equatable {
-    var name: [UInt8]
-    var value: [UInt8]
+    private var encoded: [UInt8]
 
-    init(_ name: [UInt8], _ value: [UInt8]) { (self.name, self.value) = (name, value) }
-
-    init(reading reader: inout StateReader) throws(ModelError) {
-        name = try reader.bytes()
-        value = try reader.bytes()
-    }
-
-    func encode(into writer: inout StateWriter) {
+    init(_ name: [UInt8], _ value: [UInt8]) {
+        var writer = StateWriter()
         writer.add(name)
         writer.add(value)
+        encoded = writer.encoded
+    }
+
+    init(reading reader: inout StateReader) throws(ModelError) {
+        encoded = try reader.encodedBytes(2)
+    }
+
+    func encode(into writer: inout StateWriter) { writer.add(encoded: encoded) }
+
+    /// The item's name and value.
+    var item: (name: [UInt8], value: [UInt8]) {
+        get throws(ModelError) {
+            try StateReader.read(encoded) { (reader) throws(ModelError) in
+                (name: try reader.bytes(), value: try reader.bytes())
+            }
+        }
     }
 }
 
@@ -31,12 +43,16 @@ final class FirstItemStore: ItemStore {
     /// The first item of the list; nil if the list is empty.
     ///
     /// `items` contains the other items.
-    private(set) var first: FirstItem?
+    private var first: (name: [UInt8], value: [UInt8])?
 
     /// - Parameter list: The prefix of the names in the list.
-    init(_ items: any ItemStore, _ list: [UInt8], _ first: FirstItem?) {
-        (self.items, self.list, self.first) = (items, list, first)
+    init(_ items: any ItemStore, _ list: [UInt8], _ first: FirstItem?) throws(ModelError) {
+        (self.items, self.list) = (items, list)
+        self.first = try first?.item
     }
+
+    /// The first item as it is stored in the state of the key.
+    var firstItem: FirstItem? { first.map { FirstItem($0.name, $0.value) } }
 
     var isUsed: Bool { items.isUsed }
 
@@ -53,12 +69,12 @@ final class FirstItemStore: ItemStore {
             guard name.lexicographicallyPrecedes(first.name) else { return items.set(name, value) }
             items.set(first.name, first.value)
         }
-        first = FirstItem(name, value)
+        first = (name, value)
     }
 
     func remove(_ name: [UInt8]) {
         guard name == first?.name else { return items.remove(name) }
-        first = items.first(list).map { FirstItem($0.name, $0.value) }
+        first = items.first(list)
         if let first { items.remove(first.name) }
     }
 
@@ -83,6 +99,6 @@ final class FirstItemStore: ItemStore {
 
     /// Returns the first item of the list if its name begins with a prefix.
     private func own(_ prefix: [UInt8]) -> (name: [UInt8], value: [UInt8])? {
-        first.flatMap { $0.name.starts(with: prefix) ? ($0.name, $0.value) : nil }
+        first.flatMap { $0.name.starts(with: prefix) ? $0 : nil }
     }
 }

@@ -241,7 +241,7 @@ public struct Playability: Projection {
         into key: inout KeyedState<State>
     ) throws(ModelError) {
         if let time { key.state.listedAt = max(time, key.state.listedAt ?? time) }
-        let items = FirstItemStore(key.items, [], key.state.firstListing)
+        let items = try FirstItemStore(key.items, [], key.state.firstListing)
         let known = try items.get(name.bytes).map { (bytes) throws(ModelError) in
             try Presence(decoding: bytes)
         }
@@ -250,7 +250,7 @@ public struct Playability: Projection {
         presence.add(isRemoved: isRemoved, at: event.order)
         guard presence != known else { return }
         items.set(name.bytes, presence.encoded)
-        key.state.firstListing = items.first
+        key.state.firstListing = items.firstItem
         if wasListed, presence.isRemoved { key.state.listings -= 1 }
         if !wasListed, !presence.isRemoved { key.state.listings += 1 }
     }

@@ -1,4 +1,4 @@
-internal import TapedeckModel
+package import TapedeckModel
 internal import TapedeckProjections
 
 /// A page of the user's accounts.
@@ -84,17 +84,30 @@ extension VideoQueries {
     /// other. Signed-in accounts come first, then the accounts whose last sign-in or sign-out was
     /// the earliest. The cost is one lookup per account of the system.
     package func owners(at system: String) throws -> [AccountEntry] {
-        let lower = RowKey().text(system.lowercased())
-        return try reader.rows(
-            of: projections.accounts, table: AccountList.Table.byName, lower: lower,
-            upper: lower.end, after: nil, limit: QueryLimits.pageCountMax
-        ).compactMap { row in
-            let (entry, isReplaced) = try account(row)
-            return entry.changedAt == nil || isReplaced ? nil : entry
+        try accounts(at: system).compactMap { (entry, state) in
+            entry.changedAt == nil || state.isReplaced ? nil : entry
         }.sorted { left, right in
             if left.isSignedIn != right.isSignedIn { return left.isSignedIn }
             return (left.changedAt?.milliseconds ?? 0) < (right.changedAt?.milliseconds ?? 0)
         }
+    }
+
+    /// Returns the accounts of a system with which users have signed in, and the events that record
+    /// the sign-ins; contains accounts that a later login has replaced.
+    ///
+    /// The cost is one lookup per account of the system.
+    package func signIns(at system: String) throws -> [(account: AccountEntry, events: [EventID])] {
+        try accounts(at: system).compactMap { (entry, state) in
+            state.signIns.isEmpty ? nil : (entry, state.signIns)
+        }
+    }
+
+    /// Returns the account of a system to which a device last signed in; nil if there is none.
+    package func lastSignIn(of device: OriginID, at system: String) throws -> String? {
+        let own = try signIns(at: system).flatMap { account, events in
+            events.filter { $0.origin == device }.map { (account.account, $0.sequence) }
+        }
+        return own.max { $0.1 < $1.1 }?.0
     }
 
     /// Returns the owner of this store among a system's accounts, or nil if the user has never
@@ -127,11 +140,21 @@ extension VideoQueries {
     /// Returns the entry for a row.
     func accountEntry(_ row: Row) throws -> AccountEntry { try account(row).entry }
 
-    private func account(_ row: Row) throws -> (entry: AccountEntry, isReplaced: Bool) {
+    private func accounts(
+        at system: String
+    ) throws -> [(entry: AccountEntry, state: AccountList.State)] {
+        let lower = RowKey().text(system.lowercased())
+        return try reader.rows(
+            of: projections.accounts, table: AccountList.Table.byName, lower: lower,
+            upper: lower.end, after: nil, limit: QueryLimits.pageCountMax
+        ).map(account)
+    }
+
+    private func account(_ row: Row) throws -> (entry: AccountEntry, state: AccountList.State) {
         try StateReader.read(row.value) { (reader) throws(ModelError) in
             let (system, account) = (try reader.string(), try reader.string())
             let state = try AccountList.State(reading: &reader)
-            return (AccountEntry(state, system, account), state.isReplaced)
+            return (AccountEntry(state, system, account), state)
         }
     }
 }

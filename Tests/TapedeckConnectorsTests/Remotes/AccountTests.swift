@@ -83,7 +83,8 @@ import Testing
 
     /// Records a sign-in, as `storectl login` does in another process.
     private func signIn(_ account: String, on device: RemoteDevice) throws {
-        let events = try device.query { try SignIn(account, at: "shelby").decide($0) }
+        let origin = device.store.log.origin
+        let events = try device.query { try SignIn(account, at: "shelby").decide($0, on: origin) }
         try device.store.log.appendBlocking(events.map { try ProposedEvent($0) })
     }
 
@@ -162,10 +163,11 @@ import Testing
         }
         try signIn(account(of: ada), on: ada)
         #expect(try ada.status().reason == nil)
-        #expect(
-            try ada.outbox().map(\.state).allSatisfy {
-                if case .waiting(.conditionFailed, _, _) = $0 { false } else { true }
-            })
+        // The comment is another account's, so it waits for a reason of its own.
+        let report = try #require(try ada.sync())
+        #expect(report.failure == nil)
+        #expect(report.waiting.map(\.reason) == [.conditionFailed])
+        #expect(report.waiting.first?.message.contains("until you drop it") == true)
     }
 
     /// A login that does not mention the other account must not decide whose changes are sent.
@@ -195,52 +197,126 @@ import Testing
         #expect(owners.count == 2)
     }
 
-    /// The user follows the hint: drops a change or keeps it, and logs in again as one account.
+    private func comments(_ rig: ShelbyV1Rig) -> [SimulatorEffect] {
+        rig.world.simulator.effects.filter { $0.kind == .comment }
+    }
+
+    /// Syncs the devices with each other and with the remote, until nothing more can be sent.
+    private func syncAll(
+        _ server: SequencingServer, _ rig: ShelbyV1Rig, _ ada: RemoteDevice, _ ben: RemoteDevice
+    ) throws {
+        // The devices share the delivery; each round lasts longer than a lease.
+        for _ in 0..<3 {
+            try server.sync(ada, ben)
+            for device in [ada, ben] where try device.login() != nil { try device.sync() }
+            rig.world.clock.advance(by: .seconds(500))
+        }
+    }
+
+    /// The user follows the hint and logs in with one of the accounts on each device.
     @Test(arguments: [true, false], [true, false])
-    func storesOfDifferentAccountsFindTheWayOut(dropsOther: Bool, isAdaFirst: Bool) throws {
+    func storesOfDifferentAccountsFindTheWayOut(
+        dropsOther: Bool, isEarliestChosen: Bool
+    ) throws {
         let rig = ShelbyV1Rig()
         let (ada, ben) = (try rig.device(), try bensDevice(rig))
-        let devices = isAdaFirst ? [ada, ben] : [ben, ada]
-        for device in devices {
+        for device in [ada, ben] {
             try device.sync()
             try signIn(account(of: device), on: device)
             rig.world.clock.advance(by: .seconds(1))
         }
-        let (own, other) = (try account(of: devices[0]), try account(of: devices[1]))
-        try #require(own != other)
+        let (chosen, other) = isEarliestChosen ? (ada, ben) : (ben, ada)
+        let (own, former) = (try account(of: chosen), try account(of: other))
+        try #require(own != former)
         let videos = try rig.untouched()
-        try devices[0].append(ShelbyV1Rig.comment(videos[0], "from the owner"))
-        let change = try devices[1].append(ShelbyV1Rig.comment(videos[1], "from the other"))
+        try chosen.append(ShelbyV1Rig.comment(videos[0], "from the chosen"))
+        let change = try other.append(ShelbyV1Rig.comment(videos[1], "from the other"))
         let server = SequencingServer()
         try server.sync(ada, ben)
-        for device in devices {
+        for device in [ada, ben] {
             let failure = try #require(try device.sync()?.failure)
             #expect(failure.code == .conditionFailed)
-            #expect(failure.message.contains(own) && failure.message.contains(other))
-            let owner = try #require(try device.query { try $0.ownAccount(at: "shelby") })
-            #expect(owner.account == own)
-            #expect(failure.hint?.contains("login home --replace as \(owner.nickname)") == true)
+            #expect(failure.message.contains(own) && failure.message.contains(former))
+            #expect(failure.hint?.contains("storectl login home --replace as this") == true)
         }
-        func comments() -> [SimulatorEffect] {
-            rig.world.simulator.effects.filter { $0.kind == .comment }
-        }
-        #expect(comments().isEmpty)
+        #expect(comments(rig).isEmpty)
 
-        if dropsOther { _ = try remotes(devices[1]).drop(change) }
-        for device in devices {
+        if dropsOther { _ = try remotes(other).drop(change) }
+        for device in [chosen, other] {
             try signIn(own, on: device)
-            try device.logIn(isAdaFirst ? AccountTests.adasLogin : AccountTests.bensLogin)
+            try device.logIn(isEarliestChosen ? AccountTests.adasLogin : AccountTests.bensLogin)
         }
-        // The devices share the delivery; each round lasts longer than a lease.
-        for _ in 0..<3 {
-            try server.sync(ada, ben)
-            for device in devices { try #expect(device.sync()?.failure == nil) }
-            rig.world.clock.advance(by: .seconds(500))
+        try other.append(ShelbyV1Rig.comment(videos[2], "after the login"))
+        try syncAll(server, rig, ada, ben)
+        #expect(Set(comments(rig).map(\.text)) == ["from the chosen", "after the login"])
+        #expect(comments(rig).count == 2)
+        #expect(comments(rig).allSatisfy { $0.account == own })
+        for device in [ada, ben] {
+            let report = try #require(try device.sync())
+            #expect(report.failure == nil)
+            let waiting = try device.outbox()
+            #expect(waiting.map(\.event.id) == (dropsOther ? [] : [change]))
+            #expect(report.waiting.map(\.reason) == waiting.map { _ in .conditionFailed })
+            #expect(
+                waiting.allSatisfy {
+                    if case .waiting(.conditionFailed, _, nil) = $0.state { true } else { false }
+                })
         }
-        let texts = comments().map(\.text).sorted()
-        #expect(texts == (dropsOther ? ["from the owner"] : ["from the other", "from the owner"]))
-        #expect(comments().allSatisfy { $0.account == own })
-        for device in devices { #expect(try device.outbox().isEmpty) }
+    }
+
+    /// The user of a replaced account works on before the device hears of it.
+    @Test func laterChangesOfAReplacedAccountAreNotSentFromAnother() throws {
+        let rig = ShelbyV1Rig()
+        let (ada, ben) = try signedInDevices(rig)
+        let server = SequencingServer()
+        try server.sync(ada, ben)
+        try signIn(account(of: ada), on: ada)
+        let videos = try rig.untouched()
+        let first = try ben.append(ShelbyV1Rig.comment(videos[0], "from ben"))
+        try server.sync(ada, ben)
+        let second = try ben.append(ShelbyV1Rig.comment(videos[1], "from ben, who still works"))
+        try syncAll(server, rig, ada, ben)
+        #expect(comments(rig).isEmpty)
+        #expect(try ben.sync()?.failure?.code == .conditionFailed)
+        #expect(try ada.outbox().map(\.event.id) == [first, second])
+    }
+
+    /// With a single account, every device speaks for it, even if it has no login of its own.
+    @Test(arguments: [true, false])
+    func devicesWithoutALoginSpeakForTheOnlyAccount(hasOther: Bool) throws {
+        let rig = ShelbyV1Rig()
+        let ada = try rig.device()
+        try ada.sync()
+        try signIn(account(of: ada), on: ada)
+        let tablet = try RemoteDevice(rig.world, "shelby", seed: 3, root: "/v1")
+        let change = try tablet.append(ShelbyV1Rig.comment(try rig.untouched()[0], "from a tablet"))
+        let server = SequencingServer()
+        try server.sync(ada, tablet)
+        if hasOther {
+            try ada.append(SignedIn.with { ($0.account, $0.system) = ("other", "shelby") })
+            // Ada's device has signed in to both accounts; now it belongs to hers again.
+            try signIn(account(of: ada), on: ada)
+        }
+        try syncAll(server, rig, ada, tablet)
+        #expect(comments(rig).map(\.text) == (hasOther ? [] : ["from a tablet"]))
+        #expect(try ada.outbox().map(\.event.id) == (hasOther ? [change] : []))
+    }
+
+    @Test func loggedOutDevicesReportTheConflict() throws {
+        let rig = ShelbyV1Rig()
+        let (ada, ben) = try signedInDevices(rig)
+        try ben.append(ShelbyV1Rig.comment(try rig.untouched()[0], "from ben"))
+        try SequencingServer().sync(ada, ben)
+        ben.logins.remove("home")
+        let error = #expect(throws: SyncError.self) { _ = try ben.session() }
+        #expect(error?.code == .conditionFailed)
+        #expect(error?.hint?.contains("--replace") == true)
+        let status = try ben.status()
+        #expect(status.reason == .conditionFailed)
+        #expect(
+            try ben.outbox().map(\.state).allSatisfy {
+                if case .waiting(.conditionFailed, _, _) = $0 { true } else { false }
+            })
     }
 
     @Test func logoutStopsALiveSession() async throws {

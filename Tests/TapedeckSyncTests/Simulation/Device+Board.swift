@@ -47,7 +47,8 @@ final class BoardClient {
             log, remote, BoardConnector(), runner, outboxes: BoardConnector.outboxes,
             logins: logins,
             connection: RemoteConnection(
-                account: { nil }, remote: { remote }, connector: { _ in nil }),
+                account: { nil }, signIns: { SignIns([]) }, remote: { remote },
+                connector: { _ in nil }),
             options: .init(failuresMax: 5, backoffMax: 4_000),
             clock: device.steadyClock, random: world.random)
         try step { try $0.begin() }
@@ -123,7 +124,8 @@ final class BoardClient {
             login: RemoteLogin(
                 secrets: RemoteSecrets(), account: RemoteAccount(user: "me", token: "t")),
             connection: RemoteConnection(
-                account: { nil }, remote: { remote }, connector: { _ in nil })
+                account: { nil }, signIns: { SignIns([]) }, remote: { remote },
+                connector: { _ in nil })
         ).forEach { delivery, _, _ in
             found.append(delivery)
             return true
