@@ -8,8 +8,9 @@ package import TapedeckVideo
 /// Pages are numbered from 0. Lists are sorted newest first, by a time that the API does not show
 /// and without a tie-break, so a page may repeat or miss rows. Known rows are therefore recognized
 /// by id. Each pass reads every list to its end, and reads it again if rows may have moved.
-/// Comments and likes are read only if an answer's counts have changed. A known answer, question,
-/// comment or like that is missing from a list was removed; see `removals`.
+/// Comments and likes are read only if an answer's counts have changed or differ from the numbers of
+/// comments and likes here, and once a day. A known answer, question, comment or like that is missing
+/// from a list was removed; see `removals`.
 ///
 /// | intent | request | safety |
 /// |---|---|---|
@@ -251,6 +252,15 @@ package struct WhaleConnector: Connector {
             }
             return ListFindings(removals: removals)
         case nil: return ListFindings()
+        }
+    }
+
+    package func shownCount(of list: String, _ views: some ViewReader) throws -> Int? {
+        let known = KnownEntries(views, projections)
+        return switch WhaleList(list) {
+        case .comments(let answer): try known.commentCount(on: Tag("answer", answer))
+        case .likes(let answer): try known.likes(of: Tag("answer", answer)).count
+        case .answers, .questions, nil: nil
         }
     }
 

@@ -254,8 +254,11 @@ public nonisolated struct FeedRead: Sendable {
   /// The name of the feed, such as `answers/7/comments`.
   public var feed: String = String()
 
-  /// The version of the list that was read; or, for a feed that only grows, the time up to which all rows were read, in
-  /// milliseconds since 1970 on the remote's clock, in decimal.
+  /// For a feed that only grows, the time up to which all rows were read, in milliseconds since 1970 on the remote's
+  /// clock, in decimal; otherwise the version of the list that was read. If the version is the number of the list's
+  /// entries, the mark is `count/shown/time`: this number, the number of entries that the store showed afterwards, and the
+  /// time of the reading in the same form. If the list must be read once more, the time and its slash are absent. Earlier
+  /// programs recorded only the number.
   public var mark: String = String()
 
   public var unknownFields = SwiftProtobuf.UnknownStorage()

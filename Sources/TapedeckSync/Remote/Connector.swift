@@ -74,9 +74,16 @@ package protocol Connector: Sendable {
         from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
     ) throws -> ListFindings
 
+    /// Returns the number of entries that the store shows for a linked list; nil if the version of
+    /// the list's links is not the number of its entries.
+    ///
+    /// A list is read again if the two numbers differ.
+    func shownCount(of list: String, _ views: some ViewReader) throws -> Int?
+
     // MARK: Delivering
 
-    /// The projections that `plan`, `derived` and `removals` read in addition to the outbox.
+    /// The projections that `plan`, `derived`, `removals` and `shownCount` read in addition to the
+    /// outbox.
     var lookups: [any Projection] { get }
 
     /// Returns the plan for delivering an intent to this remote, based on the current views.
@@ -142,6 +149,8 @@ extension Connector {
     package func removals(
         from list: WholeList, _ views: some ViewReader, _ account: RemoteAccount
     ) throws -> ListFindings { ListFindings() }
+
+    package func shownCount(of list: String, _ views: some ViewReader) throws -> Int? { nil }
 
     package func derived(
         _ views: some ViewReader, after: [UInt8]?, limit: Int
@@ -267,9 +276,11 @@ package struct FeedLead: Hashable, Sendable {
     package var page: RemotePage
     /// The version of the feed's list; nil if the feed has no version and is read each time.
     ///
-    /// A version that any device of the user has read is not read again.
+    /// A version that any device of the user has read is not read again, unless the version is the
+    /// number of the list's entries; see `CountMark`.
     package var version: String?
-    /// Whether the feed is empty; an empty feed is read only if an earlier version of it was read.
+    /// Whether the feed is empty; an empty feed is read only if an earlier version of it was read,
+    /// or if the store shows entries of its list.
     package var isEmpty = false
 
     package init(_ page: RemotePage, version: String? = nil, isEmpty: Bool = false) {

@@ -61,3 +61,42 @@ public struct FeedCoverage: Projection {
         return try Tag(kind, Digest16(hashing: bytes).text)
     }
 }
+
+/// The mark of a feed whose links report only the number of its entries.
+///
+/// The number does not identify a list: if one entry is removed and another is added, it stays the
+/// same. It may also be older than the list that was read. The mark therefore contains the number of
+/// entries that the store showed after the reading, and the time of the reading. Earlier versions of
+/// this program recorded only the number that was reported.
+struct CountMark: Hashable {
+    /// The number of entries that the link reported.
+    var count: Int
+    /// The number of entries that the store showed after the list was read.
+    var shown: Int
+    /// The time of the reading, in milliseconds since 1970 on the remote's clock; nil if the list
+    /// must be read once more, because the reading did not explain the reported number.
+    var readAt: Int64?
+
+    init(count: Int, shown: Int) { (self.count, self.shown) = (count, shown) }
+
+    /// Parses a mark; nil if it is a mark of another kind.
+    init?(_ text: String) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 2 || parts.count == 3, let count = Int(parts[0]),
+            let shown = Int(parts[1])
+        else { return nil }
+        self.init(count: count, shown: shown)
+        readAt = parts.count == 3 ? Int64(parts[2]).flatMap { $0 < 0 ? nil : $0 } : nil
+    }
+
+    /// `count/shown/readAt`, or `count/shown` without a time.
+    var text: String { "\(count)/\(shown)" + (readAt.map { "/\($0)" } ?? "") }
+
+    /// Returns whether the list was read in the given period before a time on the remote's clock,
+    /// both in milliseconds.
+    ///
+    /// If the remote's clock was set back, the time of the reading is unknown.
+    func isRecent(_ period: Int64, at time: Int64) -> Bool {
+        readAt.map { abs(time - $0) < period } ?? false
+    }
+}

@@ -49,8 +49,8 @@ struct ListMemory: Hashable {
 
 extension RemoteSession {
     /// The interval, in milliseconds, at which a list is read to its end if it is usually read only
-    /// up to its known entries.
-    private static let wholePause: UInt64 = 86_400_000
+    /// up to its known entries, or only if its number of entries changes.
+    static let wholePause: UInt64 = 86_400_000
 
     /// Returns whether a feed must be read to its end, to find out which entries were removed from
     /// its list.

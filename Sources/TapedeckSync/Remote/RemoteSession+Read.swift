@@ -20,7 +20,7 @@ extension RemoteSession {
             /// The entries of these lists in this round, and the lists that repeated an entry.
             private var shown: [String: Set<String>] = [:]
             private var repeating: Set<String> = []
-            private var readAt: Int64?
+            private(set) var readAt: Int64?
             /// The lists that do not continue on other pages, by name.
             private var documents: [String: WholeList] = [:]
             /// The list on the first page, if the feed's new rows appear only above known rows;
@@ -176,6 +176,12 @@ extension RemoteSession {
             var feed: RemotePage
             /// The mark to record; nil if the recorded mark is still valid.
             var mark: String?
+            /// The version that was linked, if the feed was read to its end; otherwise nil.
+            var version: String?
+            /// The mark at the beginning of the walk.
+            var covered: String?
+            /// The time of the first response, if known.
+            var readAt: Int64?
             /// Whether the last page of the feed was read.
             var hasReachedEnd = false
             /// Whether the feed was read from its beginning to its end, without missing a row.
@@ -195,6 +201,9 @@ extension RemoteSession {
         /// The number of failures of a single feed after which the feed is skipped until the next
         /// pass.
         private static let failuresMax = 3
+        /// The maximum number of lists to read in one pass only because of the time since their
+        /// last reading.
+        private static let oldLeadsMax = 100
 
         private let rules: ReadingRules
         private var walks: [Walk] = []
@@ -205,6 +214,7 @@ extension RemoteSession {
         /// are left out.
         private(set) var wholeLists: [String: Set<String>] = [:]
         private var leadCount = 0
+        private var oldLeadCount = 0
         /// The number of pages that have been read.
         private(set) var readCount = 0
         private var feedCount = 0
@@ -383,7 +393,8 @@ extension RemoteSession {
             } else {
                 let isWhole = walk.isWhole(content)
                 ended = Ended(
-                    feed: walk.feed, mark: walk.mark, hasReachedEnd: content.next == nil,
+                    feed: walk.feed, mark: walk.mark, version: walk.version, covered: walk.covered,
+                    readAt: walk.readAt, hasReachedEnd: content.next == nil,
                     isWhole: isWhole, firstPart: walk.firstPart, lists: walk.wholeLists(isWhole))
             }
             ended?.isResumed = walk.isResumed
@@ -415,6 +426,14 @@ extension RemoteSession {
             }
         }
 
+        /// Returns whether the pass may read another list only because of the time since its last
+        /// reading, and counts the list.
+        mutating func takesOldLead() -> Bool {
+            guard oldLeadCount < Reading.oldLeadsMax else { return false }
+            oldLeadCount += 1
+            return true
+        }
+
         /// Notes the lists that a feed contains.
         mutating func note(_ ended: Ended) {
             for list in ended.lists where list.version == nil && !list.hasRepeats {
@@ -432,9 +451,13 @@ extension RemoteSession {
         report.unreadable += content.refused.map(login.redacting)
         reading.note(links: content.leads)
         let own = reading.usesMark(for: content) ? [page.feed] : []
-        let marks = try marks(of: own + content.leads.map(\.page.feed), account)
-        let leads = content.leads.filter { lead in
-            reading.isNew(lead.page) && isDue(lead, marks)
+        let linked = content.leads.map(\.page.feed)
+        let marks = try marks(of: own + linked, account)
+        let shown = try shownCounts(of: linked)
+        var leads: [FeedLead] = []
+        for lead in content.leads where reading.isNew(lead.page) {
+            let isOld = isOld(lead, marks, at: response.date)
+            if isDue(lead, marks, shown) || isOld && reading.takesOldLead() { leads.append(lead) }
         }
         // Links are stored with the observations, because the sync may end before it reads them.
         let rows = [row.row] + leads.map { RemoteRow.lead(remote.name, $0) }
@@ -478,6 +501,11 @@ extension RemoteSession {
         }
         var (events, rows) = (removals.events, freshRows)
         rows += removals.memories.map { RemoteRow.list(remote.name, $0.key, $0.value) }
+        if ended.version != nil, !events.isEmpty {
+            // The mark contains the number of entries after the removals.
+            delivering.passOver(try log.record(events, rows: rows))
+            (events, rows) = ([], [])
+        }
         rows.append(RemoteRow.endedWalk(remote.name, ended.feed))
         if !ended.isResumed {
             readFeeds[ended.feed.feed] = readingPosition
@@ -488,7 +516,10 @@ extension RemoteSession {
             rows.append(RemoteRow.endedFailure(remote.name, ended.feed.feed))
         }
         // A list that is suddenly empty is read again.
-        if let mark = ended.mark, !removals.isDoubtful {
+        let isSure = ended.isWhole && !removals.isPartial
+        if !removals.isDoubtful,
+            let mark = try countMark(of: ended, isSure: isSure)?.text ?? ended.mark
+        {
             var event = FeedRead()
             (event.system, event.feed, event.mark) = (remote.system, ended.feed.feed, mark)
             var proposed = try ProposedEvent(event)
@@ -513,11 +544,59 @@ extension RemoteSession {
         }
     }
 
+    /// Returns the numbers of entries that the store shows, for the feeds whose links report such
+    /// numbers.
+    private func shownCounts(of feeds: [String]) throws -> [String: Int] {
+        if feeds.isEmpty { return [:] }
+        let connector = connector
+        return try runner.read(connector.lookups.map(\.name)) { views in
+            var counts: [String: Int] = [:]
+            for feed in Set(feeds) { counts[feed] = try connector.shownCount(of: feed, views) }
+            return counts
+        }
+    }
+
+    /// Returns the mark of a feed whose links report the number of its entries; nil for other feeds.
+    ///
+    /// - Parameter isSure: Whether the reading has shown which entries the list contains.
+    private func countMark(of ended: Reading.Ended, isSure: Bool) throws -> CountMark? {
+        let feed = ended.feed.feed
+        guard let count = ended.version.flatMap({ Int($0) }),
+            let shown = try shownCounts(of: [feed])[feed]
+        else { return nil }
+        var mark = CountMark(count: count, shown: shown)
+        let before = ended.covered.flatMap { CountMark($0) }
+        // If a second reading gives the same two numbers, the remote counts differently.
+        let isRepeated = before?.count == count && before?.shown == shown
+        if isRepeated || isSure && shown == count {
+            mark.readAt = ended.readAt ?? Int64(clamping: now)
+        }
+        return mark
+    }
+
     /// Returns whether the linked version of a feed still has to be read.
-    private func isDue(_ lead: FeedLead, _ marks: [String: String]) -> Bool {
-        if lead.isEmpty, marks[lead.page.feed] == nil { return false }
+    private func isDue(
+        _ lead: FeedLead, _ marks: [String: String], _ shown: [String: Int]
+    ) -> Bool {
+        let shown = shown[lead.page.feed]
+        guard let mark = marks[lead.page.feed] else { return !lead.isEmpty || shown ?? 0 > 0 }
         guard let version = lead.version, !refreshesAll else { return true }
-        return marks[lead.page.feed] != version
+        guard let count = Int(version), let shown else { return mark != version }
+        guard let known = CountMark(mark) else { return mark != version || shown != count }
+        return known.readAt == nil || known.count != count || known.shown != shown
+    }
+
+    /// Returns whether a list must be read again because of the time since its last reading.
+    ///
+    /// If one entry was removed from the list and another was added, no number has changed. An empty
+    /// list cannot change in this way.
+    ///
+    /// - Parameter date: The time on the remote's clock; nil if it is unknown.
+    private func isOld(_ lead: FeedLead, _ marks: [String: String], at date: Int64?) -> Bool {
+        guard let date, let mark = marks[lead.page.feed].flatMap({ CountMark($0) }),
+            mark.count > 0 || mark.shown > 0
+        else { return false }
+        return !mark.isRecent(Int64(RemoteSession.wholePause), at: date)
     }
 
     /// Starts every feed from the beginning, and adds the links that earlier syncs did not read.
@@ -542,10 +621,11 @@ extension RemoteSession {
         guard let account = login.account else { return [] }
         let leads = try RemoteRow.leads(remote.name, in: log)
         let marks = try marks(of: leads.map(\.page.feed), account)
+        let shown = try shownCounts(of: leads.map(\.page.feed))
         var due: [FeedLead] = []
         var rows = try RemoteRow.former(remote.name, in: log).map { SyncRow($0.name, nil) }
         for lead in leads {
-            if isDue(lead, marks) {
+            if isDue(lead, marks, shown) {
                 due.append(lead)
             } else {
                 rows.append(RemoteRow.endedLead(remote.name, lead.page))

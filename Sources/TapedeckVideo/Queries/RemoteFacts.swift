@@ -283,6 +283,13 @@ package struct KnownEntries<Reader: ViewReader> {
         }
     }
 
+    /// Returns the number of comments that remotes show on an answer; 0 if the answer was removed.
+    package func commentCount(on answer: Tag) throws -> Int {
+        guard let state = try views.state(of: projections.answers, key: answer), !state.isRemoved
+        else { return 0 }
+        return Int(clamping: state.observed)
+    }
+
     /// Returns the likes that remotes show for an answer.
     package func likes(of answer: Tag) throws -> [(like: String, user: String)] {
         try items(of: projections.answers, answer, AnswerItems.shownLikes).compactMap { item in
