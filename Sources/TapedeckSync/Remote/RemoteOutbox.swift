@@ -164,10 +164,7 @@ package struct RemoteOutbox {
             return .waiting(
                 reason: .unauthorized, message: "not logged in", until: nil)
         }
-        if !account.isAnonymous,
-            let failure = signIns.refusal(
-                of: intent.event.id, from: account, at: remote, on: log.origin)
-        {
+        if let failure = refusal(of: intent.event.id) {
             return .waiting(reason: failure.code, message: failure.message, until: nil)
         }
         // After the end of a wait, the next sync delivers the intent.
@@ -190,6 +187,12 @@ package struct RemoteOutbox {
             return .waiting(wait)
         }
         return item.parts.contains { $0.kind == .dispatched } ? .sent : .queued
+    }
+
+    /// Returns the reason why a change must not be sent from this login; nil if there is none.
+    fileprivate func refusal(of change: EventID) -> SyncFailure? {
+        account.isAnonymous
+            ? nil : signIns.refusal(of: change, from: account, at: remote, on: log.origin)
     }
 
     /// Records the user's request to retry or drop an item.
@@ -233,7 +236,10 @@ extension RemoteSession {
         var lanes: [Tag: RemoteDelivery.State] = [:]
         try outbox.forEach { delivery, item, lane in
             var delivery = delivery
-            if case .waiting = delivery.state { lanes[lane] = lanes[lane] ?? delivery.state }
+            // Another account's changes do not delay those of this account.
+            if case .waiting = delivery.state, outbox.refusal(of: delivery.event.id) == nil {
+                lanes[lane] = lanes[lane] ?? delivery.state
+            }
             if case .queued = delivery.state { delivery.state = lanes[lane] ?? .queued }
             let event = delivery.event.id
             for part in item.parts where part.kind == .dispatched {
