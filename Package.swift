@@ -91,7 +91,7 @@ let package = Package(
             name: "TapedeckServer",
             dependencies: [
                 "TapedeckModel", "TapedeckLMDB", "TapedeckSyncProtocol", crypto, hummingbird,
-                hummingbirdCore, lifecycle, logging, nio,
+                hummingbirdCore, lifecycle, logging, nio, nioHTTP,
             ],
             swiftSettings: settings),
         .target(

@@ -140,7 +140,7 @@ struct JSONElement {
     func day(_ name: String) throws(IngestRefusal) -> JSONField<String> {
         guard let text = try text(name).value else { return has(name) ? .null : .absent }
         if text.isEmpty || text == "0000-00-00" { return .null }
-        guard CalendarDay(text) != nil else { throw noTime(name, text, "a day") }
+        guard CalendarDay(text) != nil else { throw noTime(name, text, "a day such as 2019-07-11") }
         return .value(text)
     }
 
@@ -153,7 +153,10 @@ struct JSONElement {
         if text.isEmpty { return .null }
         guard let time = Timestamps.milliseconds(text), range.contains(time) else {
             throw noTime(
-                name, text, range == Timestamps.recorded ? "a time in 1970 or later" : "a time")
+                name, text,
+                range == Timestamps.recorded
+                    ? "a time in 1970 or later, such as 2019-07-11T20:00:00Z"
+                    : "a time such as 2019-07-11T20:00:00Z")
         }
         return .value(time)
     }

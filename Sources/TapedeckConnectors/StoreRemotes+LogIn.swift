@@ -125,7 +125,7 @@ extension StoreRemotes {
             await transport.close()
             return RemoteCredentials(secrets: try connector.secrets(for: token.get(), consumer))
         } catch {
-            throw Self.named(error, remote, RemoteLogin(secrets: consumer))
+            throw Self.failedLogin(error, remote, RemoteLogin(secrets: consumer))
         }
     }
 
@@ -202,7 +202,7 @@ extension StoreRemotes {
                 remote, connector, login, purpose, transport, replacesOthers: replacesOthers)
         } catch {
             await transport.close()
-            throw Self.named(error, remote, login)
+            throw Self.failedLogin(error, remote, login)
         }
         await transport.close()
         return account.user
@@ -221,6 +221,29 @@ extension StoreRemotes {
     static func named(_ error: any Error, _ remote: Remote, _ login: RemoteLogin) -> any Error {
         guard let failure = error as? SyncFailure else { return error }
         return SyncError(login.redacting(failure).naming(remote))
+    }
+
+    /// Returns the error of a failed login, which always says what the user can do.
+    private static func failedLogin(
+        _ error: any Error, _ remote: Remote, _ login: RemoteLogin
+    ) -> any Error {
+        guard var failure = error as? SyncFailure, failure.hint == nil else {
+            return named(error, remote, login)
+        }
+        failure = failure.ofRemote
+        failure.hint =
+            switch failure.code {
+            case .unauthorized:
+                "check the user name and the password or token, then log in again"
+            case .throttled: "wait a few minutes, then log in again"
+            case .remoteError:
+                "check the user name and the password or token; if they are correct, check the"
+                    + " address of the remote, which storectl remote list shows"
+            default:
+                "log in again later; if the error remains, check the address of the remote, which"
+                    + " storectl remote list shows"
+            }
+        return named(failure, remote, login)
     }
 
     private func logIn(

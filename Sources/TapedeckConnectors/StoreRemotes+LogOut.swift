@@ -63,6 +63,8 @@ extension StoreRemotes {
     /// ended: the error says so and asks the user to try again.
     private func logOutEverywhere(of remote: Remote, _ connector: any Connector) async throws {
         let found = try await offThread { () -> (RemoteLogin, RemoteAccount, RemoteLock)? in
+            // If the system cannot end sessions, a login would not help.
+            _ = try logOutRequest(.anonymous, at: remote, connector)
             let login = try logins.read(remote)
             guard let login, let account = login.account, !account.isAnonymous else {
                 if try isLoggedOutEverywhere(from: remote.name) { return nil }
@@ -72,7 +74,6 @@ extension StoreRemotes {
                         "run storectl login \(remote.name) first, or use a device that is logged in"
                 )
             }
-            _ = try logOutRequest(account, at: remote, connector)
             return (login, account, try RemoteLock(store: log.directory.path, remote.name, .logout))
         }
         guard let (login, account, lock) = found else { return }
@@ -155,7 +156,7 @@ extension StoreRemotes {
     ) throws(SyncError) -> RemoteRequest {
         if let request = connector.logOutRequest(account) { return request }
         throw SyncError(
-            .usage, "\(remote.system) cannot end sessions on request",
+            .usage, "\(remote.name) cannot end sessions; only Shelby's v1 API can",
             hint: "storectl logout \(remote.name) without --everywhere logs out only this device")
     }
 

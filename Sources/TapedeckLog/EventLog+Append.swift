@@ -170,9 +170,7 @@ extension EventLog {
 
     /// Adopts the state after a commit, unless a later commit has already set a newer one.
     func adopt(_ after: LogState) {
-        state.withLock {
-            if after.head >= $0.head, after.origins.count >= $0.origins.count { $0 = after }
-        }
+        state.withLock { if after.knowsAll(of: $0) { $0 = after } }
     }
 
     private func commit(

@@ -34,20 +34,16 @@ extension EventLog {
         try directory.checkIsOutside(path)
         settleBuffered()
         let head = try currentHead().rawValue
-        var writer = ExportWriter(try ReplacedFile(replacing: path), try dictionaries())
+        var writer = ExportWriter(try ReplacedFile(replacing: path))
         try writer.begin(store: storeID, version: UInt32(try storageFormat()))
         var position: UInt64 = 0
         while position < head {
             let from = position
-            position = try read { transaction in
-                try self.fill(&writer, transaction, after: from, through: head)
+            position = try readRefreshed { transaction in
+                writer.learn(self.names)
+                return try self.fill(&writer, transaction, after: from, through: head)
             }
-            // A compaction may have recorded a type after the names were read.
-            if position == from, try writer.learn(dictionaries()) { continue }
-            guard position > from else {
-                throw LogError.damagedRecord(
-                    from + 1, "it is missing, or its origin or type is unknown")
-            }
+            guard position > from else { throw LogError.damagedRecord(from + 1, "it is missing") }
             try writer.flush()
             progress?(LogProgress(phase: .writing, done: position, total: head))
         }
@@ -65,9 +61,7 @@ extension EventLog {
         while let found = entry, position < through, !writer.isFull {
             let key = found.key.loadUnaligned(as: UInt64.self)
             let record = try record(found.value, at: key)
-            guard key == position + 1 || record.firstPosition == position + 1,
-                writer.knows(record)
-            else { break }
+            guard key == position + 1 || record.firstPosition == position + 1 else { break }
             position = key
             if !isForked(record) { try writer.add(record) }
             entry = try cursor.next()
@@ -97,8 +91,8 @@ extension EventLog {
 
 /// Collects events into blocks and writes them.
 private struct ExportWriter: ~Copyable {
-    private(set) var origins: [OriginID]
-    private var types: [[UInt8]]
+    private(set) var origins: [OriginID] = []
+    private var types: [[UInt8]] = []
     private var file: ReplacedFile
     private var sha = SHA256()
     private var byteCount: UInt64 = 0
@@ -119,27 +113,14 @@ private struct ExportWriter: ~Copyable {
     private var blockEvents: UInt32 = 0
     private var body: [UInt8] = []
 
-    init(
-        _ file: consuming ReplacedFile, _ names: (origins: [OriginID], types: [EventType])
-    ) {
-        self.file = file
-        origins = names.origins
-        types = names.types.map { Array($0.name.utf8) }
-    }
+    init(_ file: consuming ReplacedFile) { self.file = file }
 
-    /// Returns whether the names of a record's origin and type are known.
-    func knows(_ record: RecordView) -> Bool {
-        Int(record.origin) < origins.count && Int(record.type) < types.count
-    }
-
-    /// Takes over the current names of the log; returns whether there are new ones.
-    mutating func learn(_ names: (origins: [OriginID], types: [EventType])) -> Bool {
-        guard names.origins.count > origins.count || names.types.count > types.count else {
-            return false
-        }
+    /// Takes the names of the records that are added next; between two blocks, a compaction can
+    /// record a new type.
+    mutating func learn(_ names: (origins: [OriginID], types: [EventType])) {
         origins = names.origins
+        guard names.types.count != types.count else { return }
         types = names.types.map { Array($0.name.utf8) }
-        return true
     }
 
     var isFull: Bool {
@@ -152,6 +133,9 @@ private struct ExportWriter: ~Copyable {
     }
 
     mutating func add(_ record: RecordView) throws(LogError) {
+        guard Int(record.origin) < origins.count, Int(record.type) < types.count else {
+            throw LogError.damagedRecord(record.position, "its origin or type is unknown")
+        }
         let origin = origins[Int(record.origin)]
         // An import refuses a file with a gap.
         let last = lastSequences[record.origin] ?? 0

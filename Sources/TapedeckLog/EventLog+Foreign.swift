@@ -132,10 +132,10 @@ extension EventLog {
         try refreshState()
         let state = state.withLock { $0 }
         guard let ordinal = state.ordinals[origin] else { return }
-        let types = state.types.map { Array($0.name.utf8) }
         let last = state.origins[Int(ordinal)].lastSequence
         guard sequence < last else { return }
-        try read { transaction in
+        try readRefreshed { transaction in
+            let types = self.names.types.map { Array($0.name.utf8) }
             var canonical: [UInt8] = []
             var position: UInt64 = 0
             var next = sequence + 1

@@ -101,12 +101,9 @@ extension EventLog {
     /// tables.
     func state(in transaction: borrowing WriteTransaction) throws -> LogState {
         let held = state.withLock { $0 }
-        // An unchanged head is not sufficient, because another process may have added an origin, or
-        // the event type `RangeCompacted`, without changing the head.
-        if try lastPosition(transaction) == held.head,
-            try held.transaction + 1 == transaction.number
-                || transaction.meta(tables, MetaKey.origin(UInt32(held.origins.count))) == nil
-                    && transaction.meta(tables, MetaKey.type(UInt16(held.types.count))) == nil
+        let head = try lastPosition(transaction)
+        if try head == held.head && held.transaction + 1 == transaction.number
+            || held.isCurrent(transaction, tables, head: head)
         {
             return held
         }

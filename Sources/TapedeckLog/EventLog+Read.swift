@@ -287,8 +287,14 @@ extension EventLog {
 
     /// Returns the origins and types of this log, indexed by number.
     package func dictionaries() throws(LogError) -> (origins: [OriginID], types: [EventType]) {
-        try refreshState()
-        return state.withLock { ($0.origins.map(\.id), $0.types) }
+        try readRefreshed { _ in self.names }
+    }
+
+    /// The origins and types in memory, indexed by number.
+    ///
+    /// Inside `readRefreshed`, these are the names of every record in the transaction.
+    var names: (origins: [OriginID], types: [EventType]) {
+        state.withLock { ($0.origins.map(\.id), $0.types) }
     }
 
     /// Returns the known origins, each with the sequence number of its last event.

@@ -94,6 +94,13 @@ extension EventLog {
                 hint: "record at most \(receiptsPerCallMax) per call")
         }
         for receipt in receipts {
+            guard receipt.serverPosition <= StoredNumber.max else {
+                throw LogError(
+                    .tooLarge,
+                    "the receipt of event \(receipt.event) has the server position"
+                        + " \(receipt.serverPosition)",
+                    hint: "server positions are at most \(StoredNumber.max)")
+            }
             guard case .refused(let code) = receipt.outcome else { continue }
             guard (1...Receipt.codeLengthMax).contains(code.rawValue.utf8.count) else {
                 throw LogError(

@@ -237,14 +237,15 @@ public final class EventLog: Sendable {
         return try LogError.wrapping { try environment.read(body) }
     }
 
-    /// Reads `meta` again if another process has added events.
+    /// Reads `meta` again if another process has added events, origins or types.
     func refreshState() throws(LogError) { try readRefreshed { _ in } }
 
     /// Runs `body` in a read transaction; first reads `meta` again in that transaction if the state
     /// in memory is from another commit.
     ///
-    /// Every event in the transaction therefore has a known origin and type. A separate call of
-    /// `refreshState()` does not guarantee this, because another commit may come in between.
+    /// Every event and every range stub in the transaction therefore has a known origin and type. A
+    /// separate call of `refreshState()` does not guarantee this, because another commit may come
+    /// in between.
     func readRefreshed<R: ~Copyable>(
         _ body: (borrowing ReadTransaction) throws -> R
     ) throws(LogError) -> R {
@@ -252,15 +253,27 @@ public final class EventLog: Sendable {
         // transaction sees it unless the file has been restored to an earlier state.
         let known = state.withLock(\.head)
         return try read { transaction in
-            if try self.lastPosition(transaction) != self.state.withLock(\.head) {
-                let fresh = try LogState(reading: transaction, self.tables)
-                if fresh.head < known { self.tail.forget() }
-                self.state.withLock {
-                    if fresh.head >= $0.head || fresh.head < known { $0 = fresh }
-                }
-            }
+            try self.refresh(transaction, known: known)
             return try body(transaction)
         }
+    }
+
+    private func refresh(_ transaction: borrowing ReadTransaction, known: UInt64) throws {
+        let last = try lastPosition(transaction)
+        // Most transactions see the commit that the state is known to describe.
+        let isSame = state.withLock { $0.head == last && $0.transaction == transaction.number }
+        if isSame { return }
+        let held = state.withLock { $0 }
+        if try held.isCurrent(transaction, tables, head: last) {
+            state.withLock {
+                guard $0.head == held.head, $0.transaction == held.transaction else { return }
+                $0.transaction = max($0.transaction, transaction.number)
+            }
+            return
+        }
+        let fresh = try LogState(reading: transaction, tables)
+        if fresh.head < known { tail.forget() }
+        state.withLock { if fresh.knowsAll(of: $0) || fresh.head < known { $0 = fresh } }
     }
 
     /// Discards the log's state in memory, for callers that have detected a different history in

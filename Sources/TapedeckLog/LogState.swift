@@ -14,8 +14,7 @@ struct LogState {
     var forks: [Fork] = []
     /// The origins with reissued events; usually none.
     var reissuedOrigins: Set<OriginID> = []
-    /// The number of the write transaction that produced this state; 0 if it was read from the
-    /// tables.
+    /// The number of the last commit that this state is known to describe; 0 if it is unknown.
     var transaction = 0
     /// The number of this store's own origin.
     var own: UInt32 = 0
@@ -62,6 +61,25 @@ struct LogState {
                     + "event is at \(last ?? 0)",
                 hint: "restore a backup, or import an export into a new store")
         }
+    }
+
+    /// Returns whether this state describes the log as a transaction sees it.
+    ///
+    /// An unchanged head is not sufficient, because another process may have added an origin, or
+    /// the event type `RangeCompacted`, without changing the head.
+    func isCurrent(
+        _ transaction: borrowing some Readable & ~Copyable, _ tables: LogTables, head: UInt64
+    ) throws -> Bool {
+        try head == self.head
+            && transaction.meta(tables, MetaKey.origin(UInt32(origins.count))) == nil
+            && transaction.meta(tables, MetaKey.type(UInt16(types.count))) == nil
+    }
+
+    /// Returns whether this state contains every event, origin and type of an earlier or equal
+    /// state of the same history.
+    func knowsAll(of other: LogState) -> Bool {
+        head >= other.head && origins.count >= other.origins.count
+            && types.count >= other.types.count
     }
 
     /// Returns the chain of an origin up to its last event, read from that event's record.

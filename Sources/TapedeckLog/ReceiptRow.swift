@@ -63,7 +63,7 @@ enum ReceiptRow {
         var lineage = ByteReader(UnsafeRawBufferPointer(rebasing: key[12...]))
         var reader = ByteReader(value)
         guard let high = lineage.bigEndian(UInt64.self), let low = lineage.bigEndian(UInt64.self),
-            let serverPosition = reader.littleEndian(UInt64.self),
+            let serverPosition = reader.number(),
             let receivedAt = reader.littleEndian(UInt64.self),
             let outcome = reader.littleEndian(UInt8.self), outcome <= 1,
             let code = reader.slice(reader.remaining), outcome == 1 || code.isEmpty

@@ -121,6 +121,13 @@ package struct StoreDirectory: Sendable {
                     .noStore, "the erasure of the store in \(path) was interrupted",
                     hint: "run storectl erase --yes to finish erasing the store")
             }
+            if let part = (try? names())?.first(where: StoreDirectory.isPart) {
+                throw LogError(
+                    .noStore,
+                    "there is no store in \(path): a restore or init was interrupted and left \(part)",
+                    hint: "run storectl restore FILE or storectl init again; both remove the"
+                        + " unfinished files")
+            }
             throw LogError(
                 .noStore, "there is no store in \(path)",
                 hint: "create one with storectl init, or name one with --store or TAPEDECK_STORE")

@@ -6,10 +6,11 @@ extension ByteReader {
         return EventID(origin: OriginID(high: high, low: low), sequence: sequence)
     }
 
-    /// Decodes a receipt written by `append(_:)`, or returns nil if the bytes are invalid.
+    /// Decodes a receipt written by `append(_:)`, or returns nil if the bytes are invalid or the
+    /// server position is above `StoredNumber.max`.
     package mutating func receipt() -> Receipt? {
         guard let event = eventID(), let high = bigEndian(UInt64.self),
-            let low = bigEndian(UInt64.self), let serverPosition = littleEndian(UInt64.self),
+            let low = bigEndian(UInt64.self), let serverPosition = number(),
             let receivedAt = littleEndian(UInt64.self), let outcome = littleEndian(UInt8.self),
             let count = littleEndian(UInt8.self), let code = slice(Int(count)),
             outcome == 0

@@ -163,25 +163,37 @@ package struct HTTPSyncConnector: SyncConnector {
         }
         if let error = read?.error, !error.code.isEmpty {
             return SyncFailure(
-                ErrorCode(rawValue: String(error.code.prefix(64))), "\(error.message)",
+                HTTPSyncConnector.code(
+                    ErrorCode(rawValue: error.code), status: response.status.code),
+                "\(error.message)",
                 hint: error.hint.isEmpty
                     ? response.status == .notFound ? "check the path of the address" : nil
                     : error.hint,
                 retryAfter: retryAfter)
         }
-        let code: ErrorCode =
-            switch response.status.code {
-            case 300..<400: .redirected
-            case 401, 403: .unauthorized
-            case 413: .tooLarge
-            case 429: .throttled
-            case 500...: .unavailable
-            default: .malformedRequest
-            }
         return SyncFailure(
-            code,
+            HTTPSyncConnector.code(status: response.status.code),
             "\(base) responded with status \(response.status.code), unlike a Tapedeck server",
             hint: "check the address", retryAfter: retryAfter)
+    }
+
+    /// Returns the code of a failure.
+    ///
+    /// - Parameter named: The code in the server's response; nil if it is not from a Tapedeck server.
+    ///
+    /// Only codes for failures of a remote are used. Other codes, such as `diskFull`, concern the
+    /// server's files, but on this device they would mean its own, so the status decides. `tooLarge`
+    /// makes a push smaller.
+    private static func code(_ named: ErrorCode? = nil, status: UInt) -> ErrorCode {
+        if let named, named == .tooLarge || named.exit == .remote { return named }
+        return switch status {
+        case 300..<400: .redirected
+        case 401, 403: .unauthorized
+        case 413: .tooLarge
+        case 429: .throttled
+        case 500...: .unavailable
+        default: .malformedRequest
+        }
     }
 
     // MARK: - Live

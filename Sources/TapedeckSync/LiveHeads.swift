@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TapedeckModel
 internal import NIOCore
 internal import TapedeckSyncProtocol
 
@@ -56,12 +57,9 @@ enum LiveHeads {
         struct Data: Decodable { var head: UInt64 }
         let field = "data:"
         guard line.hasPrefix(field) else { return nil }
-        do {
-            return try JSONDecoder().decode(
-                Data.self, from: .init(line.dropFirst(field.count).utf8)
-            ).head
-        } catch {
-            throw Failure.unreadable
-        }
+        let read = try? JSONDecoder().decode(
+            Data.self, from: .init(line.dropFirst(field.count).utf8))
+        guard let head = read?.head, head <= StoredNumber.max else { throw Failure.unreadable }
+        return head
     }
 }

@@ -54,6 +54,18 @@ package struct SyncFailure: Error, Hashable, Sendable {
         return named
     }
 
+    /// The failure as the outcome of a command.
+    ///
+    /// In the response of a server or remote, `.notFound` and `.tooLarge` concern its objects and
+    /// limits. As the error of a command, they would mean an object of the store or an input of the
+    /// user.
+    package var ofRemote: SyncFailure {
+        guard code == .notFound || code == .tooLarge else { return self }
+        var failure = self
+        failure.code = .remoteError
+        return failure
+    }
+
     /// Whether the message contains a name that is not part of a longer word.
     private func mentions(_ name: String) -> Bool {
         message.ranges(of: name).contains { range in

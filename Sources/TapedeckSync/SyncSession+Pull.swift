@@ -62,7 +62,7 @@ extension SyncSession {
     /// Records a page, its receipts and the new cursor in one transaction.
     mutating func apply(_ answer: WirePullResponse) throws(LogError) -> SyncState.Input {
         guard let cursor = upstream.cursor, let lineage = LineageID(answer.lineage),
-            lineage == cursor.lineage
+            lineage == cursor.lineage, answer.head <= StoredNumber.max
         else { return .failed(.malformed("a pull")) }
         if let last = upstream.lastReceipt, answer.head < last.serverPosition {
             unconfirmed = last
@@ -148,7 +148,9 @@ extension SyncSession {
             var page = PulledPage(cursor: cursor)
             var reader = SyncEntryReader(bytes)
             for receivedAt in answer.receivedAt {
-                guard let entry = reader.next() else { return nil }
+                guard let entry = reader.next(), page.cursor.position < StoredNumber.max else {
+                    return nil
+                }
                 page.cursor.position += 1
                 let position = page.cursor.position
                 let stamp = Stamp(rawValue: receivedAt)

@@ -53,7 +53,9 @@ extension SyncSession {
     }
 
     /// Returns a failure as an error that names the server.
-    func named(_ failure: SyncFailure) -> SyncError { SyncError(failure.naming(upstream.name)) }
+    func named(_ failure: SyncFailure) -> SyncError {
+        SyncError(failure.ofRemote.naming(upstream.name))
+    }
 
     /// Returns the number of events in `other` that `some` lacks, computed from the last sequence
     /// number of each origin.
@@ -72,7 +74,9 @@ extension SyncSession {
 
     /// Returns what a sync would transfer, based on the response to a handshake.
     func preview(_ response: SyncResponse) throws -> SyncReport {
-        guard case .handshake(let answer) = response, LineageID(answer.lineage) != nil else {
+        guard case .handshake(let answer) = response, LineageID(answer.lineage) != nil,
+            answer.head <= StoredNumber.max
+        else {
             throw named(.malformed("a handshake"))
         }
         var known: [OriginID: UInt64] = [:]

@@ -211,7 +211,7 @@ extension SyncSession {
     private mutating func shaken(
         _ answer: WireHandshakeResponse
     ) throws(LogError) -> SyncState.Input {
-        guard let lineage = LineageID(answer.lineage) else {
+        guard let lineage = LineageID(answer.lineage), answer.head <= StoredNumber.max else {
             return .failed(.malformed("a handshake"))
         }
         guard answer.protocol == SyncLimits.protocolVersion else {
@@ -396,7 +396,9 @@ extension SyncSession {
         var reached: [OriginID: UInt64] = [:]
         for (index, event) in pushed.events.prefix(answer.positions.count).enumerated() {
             let position = answer.positions[index]
-            guard position > 0 else { return .failed(.malformed("a push")) }
+            guard (1...StoredNumber.max).contains(position) else {
+                return .failed(.malformed("a push"))
+            }
             let code = refusals[position]
             // Compare the position with earlier data only if the server has already acknowledged
             // the event, or if the server's log has been read up to the position.

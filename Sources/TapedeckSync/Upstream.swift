@@ -146,7 +146,7 @@ package struct Upstream: Hashable, Sendable {
             let hasSeedMark = reader.littleEndian(UInt8.self)
         else { return false }
         if hasSeedMark == 1 {
-            guard let position = reader.littleEndian(UInt64.self),
+            guard let position = reader.number(),
                 let stamp = reader.littleEndian(UInt64.self)
             else { return false }
             lastSeed = SeedMark(position: position, receivedAt: Stamp(rawValue: stamp))

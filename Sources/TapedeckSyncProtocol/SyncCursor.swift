@@ -27,7 +27,7 @@ package struct SyncCursor: Hashable, Sendable {
     }
 
     package init?(_ wire: WireCursor) {
-        guard let lineage = LineageID(wire.lineage),
+        guard let lineage = LineageID(wire.lineage), wire.position <= StoredNumber.max,
             let digest = wire.digest.withUnsafeBytes({ SyncDigest($0) })
         else {
             return nil

@@ -150,13 +150,37 @@ public struct EventCatalogue: Sendable {
         for member in members {
             let alone = [UInt8(ascii: "{")] + json[member.range] + [UInt8(ascii: "}")]
             if (try? E(jsonUTF8Bytes: alone)) == nil {
-                let kind = fields[member.name]?.kind ?? "a value"
+                let value = fields[member.name].map(shown) ?? "a value"
+                let expected = expected(E.self, member.name) ?? "valid for \(E.eventType)"
                 return FieldChecks.invalid(
-                    String(member.name.prefix(80)),
-                    "is \(kind), which is not valid for this field of \(E.eventType)")
+                    String(member.name.prefix(80)), "is \(value), not \(expected)")
             }
         }
         return ModelError(.invalidPayload, "the payload contains a field twice")
+    }
+
+    /// Returns a value as an error shows it: the beginning of a string, a number, or the kind of
+    /// the value.
+    private static func shown(_ value: JSONValue) -> String {
+        switch value {
+        case .string(let text): "\"\(text.prefix(40))\""
+        case .number(let digits): String(digits.prefix(40))
+        default: value.kind
+        }
+    }
+
+    /// Returns what a field accepts, found by parsing one value of each kind; nil if none is
+    /// accepted.
+    private static func expected<E: VideoEvent>(_: E.Type, _ field: String) -> String? {
+        let time = "\"2019-07-11T20:00:00Z\""
+        let kinds = [
+            ("\"x\"", "a string"), (time, "a time such as \(time)"), ("true", "true or false"),
+            ("0.5", "a number"), ("\"1\"", "a whole number in the range of the field"),
+            ("0", "one of the names that the field accepts"), ("[]", "a list"), ("{}", "an object"),
+        ]
+        return kinds.first { value, _ in
+            (try? E(jsonUTF8Bytes: Array("{\"\(field)\":\(value)}".utf8))) != nil
+        }?.1
     }
 
     private func unknown(_ type: String) -> ModelError {

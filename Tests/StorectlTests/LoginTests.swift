@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -41,5 +42,85 @@ import Testing
     @Test func unreachableServerNamesTheRemote() throws {
         try checkFails(at: "http://127.0.0.1:1/v1", code: "offline")
         try checkFails(at: "https://127.0.0.1:1/v1", code: "offline")
+    }
+
+    /// Answers each request with the same status and body.
+    private final class FixedAnswer: Sendable {
+        private let listener: Int32
+        let url: String
+
+        init(_ status: Int, _ body: String) throws {
+            let (listener, port) = try LocalSocket.listening()
+            self.listener = listener
+            url = "http://127.0.0.1:\(port)"
+            let answer = """
+                HTTP/1.1 \(status) Fixed\r\nContent-Length: \(body.utf8.count)\r\n\
+                Connection: close\r\n\r\n\(body)
+                """
+            Thread.detachNewThread {
+                while true {
+                    let device = accept(listener, nil, nil)
+                    guard device >= 0 else { return }
+                    var request = [UInt8](repeating: 0, count: 64 << 10)
+                    _ = recv(device, &request, request.count, 0)
+                    _ = LocalSocket.write(Array(answer.utf8)[...], to: device)
+                    // The rest of the request is read, because closing would otherwise reset the
+                    // connection before the client has read the answer.
+                    shutdown(device, Int32(SHUT_WR))
+                    while recv(device, &request, request.count, 0) > 0 {}
+                    close(device)
+                }
+            }
+        }
+
+        func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
+    }
+
+    @Test(
+        arguments: ["shelby", "shelby/v1", "whale", "birdtube"],
+        [
+            (200, "<html>"), (302, ""), (400, "{}"), (404, ""), (409, ""), (413, ""), (422, ""),
+            (429, ""), (500, "{}"), (503, ""),
+        ])
+    func failedLoginsSuggestARemedy(
+        _ system: String, _ answer: (status: Int, body: String)
+    ) throws {
+        let server = try FixedAnswer(answer.status, answer.body)
+        defer { server.stop() }
+        let url = server.url + (system.hasSuffix("/v1") ? "/v1" : "")
+        let words = system.split(separator: "/")
+        try store.succeed("remote", "add", "home", String(words[0]), url)
+        let secret = try store.file("secret", "one\ntwo\n".utf8)
+        let password = try store.file("password", "one\n".utf8)
+        let credentials =
+            system == "shelby"
+            ? ["--token-file", secret]
+            : ["--user", "ada@example.org", "--password-file", password]
+        let run = try store.run(["login", "home", "--json"] + credentials)
+        #expect(run.exit == 7)
+        let error = try run.document["error"]
+        let hint = error?["hint"]?.text
+        #expect(hint != nil, "\(error?["message"]?.text ?? run.stderr)")
+    }
+
+    /// No request is sent, but the user may have several remotes.
+    @Test func localFailuresNameTheRemote() throws {
+        try store.succeed("remote", "add", "home", "whale", "http://127.0.0.1:1")
+        let lines = try store.file("lines", "one\ntwo\nthree\n".utf8)
+        let cases: [(arguments: [String], input: String)] = [
+            (["--user", "ada"], ""), ([], ""), (["--user", ""], ""),
+            (["--user", "ada", "--password-file", "/no/such/file"], ""),
+            (["--user", "ada", "--password-file", store.directory.path], ""),
+            (["--user", "ada", "--password-file", lines], ""), (["--token-file", lines], ""),
+            (["--user", "ada"], String(repeating: "x", count: 5_000)),
+        ]
+        for (arguments, input) in cases {
+            let run = try store.run(
+                ["login", "home", "--json"] + arguments, input: Data(input.utf8))
+            let error = try run.document["error"]
+            let message = try #require(error?["message"]?.text)
+            #expect(message.hasPrefix("cannot log in to home: "), "\(message)")
+            #expect(error?["hint"]?.text != nil, "\(message)")
+        }
     }
 }

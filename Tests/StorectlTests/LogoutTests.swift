@@ -101,6 +101,19 @@ import Testing
             "logout", "home", "--everywhere", code: "usage", exit: 64, says: "not logged in")
     }
 
+    /// A hint to log in first would lead nowhere.
+    @Test(arguments: ["shelby", "whale", "birdtube", "tvmaze"])
+    func systemsThatCannotEndSessionsSaySo(_ system: String) throws {
+        let store = try Storectl.empty()
+        try store.succeed("remote", "add", "other", system, "http://127.0.0.1:1")
+        let run = try store.run("logout", "other", "--everywhere", "--json")
+        #expect(run.exit == 64)
+        let error = try run.document["error"]
+        #expect(error?["message"]?.text?.contains("cannot end sessions") == true)
+        #expect(error?["hint"]?.text?.contains("storectl logout other") == true)
+        #expect(error?["hint"]?.text?.contains("without --everywhere") == true)
+    }
+
     /// A removal ends the logins of the devices, but no session at the remote.
     @Test func removalOfTheRemoteDoesNotCountAsALogoutEverywhere() throws {
         let store = try device(url: remote.url + "/v1")

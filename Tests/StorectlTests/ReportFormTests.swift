@@ -1,3 +1,4 @@
+import Tapedeck
 import TestSupport
 import Testing
 
@@ -34,6 +35,16 @@ import Testing
             #"{"name":"x","inner":[{"z":1,"a":[1.5,2]}],"big":18446744073709551615,"#
             + #""empty":[],"flag":false}"#
         #expect(line == expected)
+    }
+
+    /// A number alone could be a time or a position.
+    @Test(arguments: [
+        ("since", "16777216", "1970-01-01T04:39:37.216Z"),
+        ("winner.newestAt", "1336069320000", "2012-05-03T18:22:00.000Z"),
+        ("time", "-9223372036854775808", "-9223372036854775808 ms after 1970"),
+        ("position", "16777216", "16777216"), ("since", "never", "never"),
+    ]) func explanationsShowTimesAsTimes(_ name: String, _ value: String, _ shown: String) {
+        #expect(KeyReport.value(of: StateField(name: name, value: value)) == shown)
     }
 
     @Test func tablesAreAlignedInATerminal() {

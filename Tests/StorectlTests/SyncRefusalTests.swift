@@ -93,8 +93,8 @@ import Testing
         try store.checkFails(
             "sync", "http://127.0.0.1:1", "--token-file", token, code: "offline", exit: 7)
         try store.checkFails(
-            "sync", server.url + "/foo", "--token-file", server.tokenFile, code: "notFound",
-            exit: 4, says: "/foo")
+            "sync", server.url + "/foo", "--token-file", server.tokenFile,
+            code: "malformedRequest", exit: 7, says: "/foo")
         // Different spellings of an address identify the same server.
         for url in [server.url + "/", server.url.uppercased()] {
             #expect(try store.sync(url, server).exit == 0)

@@ -1,8 +1,9 @@
 import Synchronization
-import TapedeckLog
 import TapedeckModel
 import TestSupport
 import Testing
+
+@testable import TapedeckLog
 
 @Suite(.offTasks) struct NewNamesTests {
     /// The log, and whether all events have been appended.
@@ -40,5 +41,76 @@ import Testing
             }
         }
         _ = try await (page, tagged, single)
+    }
+
+    /// A log with events of which nine in ten can be compacted.
+    private func ticks(_ count: Int, _ directory: TemporaryDirectory) throws -> EventLog {
+        let log = try directory.store()
+        try log.appendBlocking(
+            (0..<count).map { ProposedEvent(type: "Tick", tags: [], payload: [UInt8($0 % 200)]) })
+        return log
+    }
+
+    /// Compacts the log for the first time, which records the type of range stubs without changing
+    /// the head.
+    private func compact(_ log: EventLog) throws {
+        let rule = CompactionRule(types: ["Tick"]) { candidates in
+            candidates.map { ($0.event.payload.first ?? 0) % 10 != 0 }
+        }
+        #expect(try log.compact(rule, through: log.head).report.stubs > 0)
+    }
+
+    /// A way to read the entire log.
+    enum Reader: CaseIterable {
+        case export, canonical, scan, verify, events
+    }
+
+    @Test(arguments: Reader.allCases)
+    func readersKnowTheTypeThatAnotherProcessCompacted(_ reader: Reader) throws {
+        let directory = try TemporaryDirectory()
+        let log = try ticks(1_100, directory)
+        defer { log.close() }
+        // The memory of this process is as if another process had compacted the log.
+        let before = log.state.withLock { $0 }
+        try compact(log)
+        log.state.withLock { $0 = before }
+        switch reader {
+        case .export:
+            try log.export(to: directory.file("all.tdx"))
+            let other = try directory.store("other")
+            defer { other.close() }
+            try other.importEvents(from: directory.file("all.tdx"))
+            #expect(other.head == log.head)
+        case .canonical:
+            var last: UInt64 = 0
+            try log.forEachCanonical(of: log.origin, after: 0) { id, _ in
+                last = id.sequence
+                return true
+            }
+            #expect(last == 1_100)
+        case .scan:
+            var last = LogPosition.start
+            try log.scan { last = $0.position }
+            #expect(last == log.head)
+        case .verify: #expect(try log.verify().problems == [])
+        case .events: #expect(try log.allEvents().last?.position == log.head)
+        }
+    }
+
+    @Test func exportContinuesAfterACompaction() throws {
+        let directory = try TemporaryDirectory()
+        let log = try ticks(3 * ExportFormat.eventsPerBlockMax, directory)
+        defer { log.close() }
+        var isCompacted = false
+        try log.export(to: directory.file("all.tdx")) { _ in
+            guard !isCompacted else { return }
+            isCompacted = true
+            #expect(throws: Never.self) { try compact(log) }
+        }
+        let other = try directory.store("other")
+        defer { other.close() }
+        try other.importEvents(from: directory.file("all.tdx"))
+        #expect(other.head == log.head)
+        #expect(try other.verify().problems == [])
     }
 }

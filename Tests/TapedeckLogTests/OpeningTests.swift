@@ -324,7 +324,12 @@ import Testing
             #expect(again.storeID == log.storeID)
             again.close()
         } else {
-            #expect(throws: LogError.self) { try opened.get() }
+            let error = #expect(throws: LogError.self) { try opened.get() }
+            #expect(error?.code == .noStore)
+            if [.part, .log].contains(cutOff) {
+                #expect(error?.message.contains(PathParts.name(of: part.path)) == true)
+                #expect(error?.hint?.contains("storectl restore") == true)
+            }
         }
         if cutOff == .marker {
             let error = #expect(throws: LogError.self) { try EventLog.create(place.path) }

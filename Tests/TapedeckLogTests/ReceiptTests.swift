@@ -34,6 +34,31 @@ import Testing
         try log.read { try log.overrides($0, changedAfter: change) }
     }
 
+    /// A larger position can only be forged.
+    @Test(arguments: [(1 << 48, true), (1 << 48 + 1, false), (.max, false)] as [(UInt64, Bool)])
+    func serverPositionsAreLimited(_ position: UInt64, isValid: Bool) throws {
+        var given = receipt(3, near, at: 5)
+        given.serverPosition = position
+        // In exports, and in the entries of servers.
+        var bytes: [UInt8] = []
+        bytes.append(given)
+        let read = bytes.withUnsafeBytes {
+            var reader = ByteReader($0)
+            return reader.receipt()
+        }
+        #expect((read != nil) == isValid)
+        // In the log.
+        let key = ReceiptRow.key(1, 3, near)
+        let value = ReceiptRow.value(given, key: key)
+        let row = key.withUnsafeBytes { key in
+            value.withUnsafeBytes { ReceiptRow.read(key, $0, origin: log.origin) }
+        }
+        #expect((row != nil) == isValid)
+        guard !isValid else { return #expect(try log.recordReceipts([given]) == 1) }
+        let error = #expect(throws: LogError.self) { try log.recordReceipts([given]) }
+        #expect(error?.code == .tooLarge)
+    }
+
     @Test func receiptsSurviveReopening() throws {
         let given = [receipt(3, near, at: 5), receipt(3, far, at: 9, .refused(.fork))]
         #expect(try log.recordReceipts(given) == 2)

@@ -337,6 +337,84 @@ import Testing
         }
     }
 
+    /// A client that sends the rest of an unread body can send another request after it.
+    @Test func connectionsThatAreBeingClosedRunNoRequests() async throws {
+        try await RunningServer.with { it in
+            var push = WirePushRequest()
+            push.lineage = try await it.handshake().lineage
+            push.entries = sampleEntries(1, 1...5)
+            let body = try push.encoded(as: .protobuf)
+            try await onThread {
+                let connection = try it.connect()
+                try connection.writeHead("POST", "/v1/push", ["Content-Length": "3"])
+                try connection.write([1, 2, 3])
+                try connection.writeHead(
+                    "POST", "/v1/push",
+                    ["Authorization": "Bearer \(it.token)", "Content-Length": "\(body.count)"])
+                try connection.write(body)
+                let first = try connection.readAnswer()
+                #expect(first.status == 401 && first.headers["connection"] == "close")
+                // The connection may already be closed.
+                if let second = try? connection.readAnswer() {
+                    #expect(second.status == 503)
+                    #expect(try second.error().error.code == "unavailable")
+                }
+            }
+            #expect(try await it.handshake().head == 0)
+        }
+    }
+
+    @Test(arguments: [
+        "NONSENSE\r\n\r\n", "GET /health HTTP/1.1\r\nno header\r\n\r\n",
+        "GET /health HTTP/9.9.9\r\n\r\n",
+        "GET /health HTTP/1.1\r\nX: " + String(repeating: "x", count: 20_000) + "\r\n\r\n",
+    ])
+    func invalidRequestsGetAnError(_ request: String) async throws {
+        try await RunningServer.with { it in
+            let answer = try await onThread {
+                let connection = try it.connect()
+                try connection.write(Array(request.utf8))
+                return try connection.readAnswer()
+            }
+            #expect(answer.status == 400)
+            let error = try answer.error().error
+            #expect(error.code == "malformedRequest" && !error.hint.isEmpty)
+            #expect(error.message.contains("does not follow HTTP"))
+        }
+    }
+
+    /// The status 499 is only for logs and metrics.
+    @Test func invalidBodiesGetAnError() async throws {
+        try await RunningServer.with { it in
+            let answer = try await onThread {
+                let connection = try it.connect()
+                try connection.writeHead(
+                    "POST", "/v1/push",
+                    ["Authorization": "Bearer \(it.token)", "Transfer-Encoding": "chunked"])
+                try connection.write(Array("3\r\nabc\r\nno size\r\n".utf8))
+                return try connection.readAnswer()
+            }
+            #expect(answer.status == 400)
+            let error = try answer.error().error
+            #expect(error.code == "malformedRequest" && error.message.contains("body"))
+        }
+    }
+
+    @Test func responsesToHeadHaveNoBody() async throws {
+        try await RunningServer.with { it in
+            try await onThread {
+                let connection = try it.connect()
+                for (path, status) in [("/health", 405), ("/nothing", 404), ("/v1/live", 405)] {
+                    try connection.writeHead("HEAD", path, [:])
+                    #expect(try connection.readHead().status == status)
+                }
+                // A body would be read as the response to the next request.
+                try connection.writeHead("GET", "/health", [:])
+                #expect(try connection.readAnswer().text.contains("ok"))
+            }
+        }
+    }
+
     @Test func refusedEventsKeepTheirPositions() async throws {
         try await RunningServer.with(eventBytesMax: 300) { it in
             let lineage = try await it.handshake().lineage

@@ -124,6 +124,41 @@ import Testing
         #expect(log.head == LogPosition(rawValue: 5))
     }
 
+    /// A file with such a position would be damaged.
+    @Test(arguments: [1 << 48 + 1, .max] as [UInt64])
+    func impossiblePositionsAreRefused(_ position: UInt64) throws {
+        let changes: [(inout SyncResponse) -> Void] = [
+            { response in
+                guard case .handshake(var answer) = response else { return }
+                answer.head = position
+                response = .handshake(answer)
+            },
+            { response in
+                guard case .push(var answer) = response, !answer.positions.isEmpty else { return }
+                answer.positions[0] = position
+                response = .push(answer)
+            },
+            { response in
+                guard case .pull(var answer) = response else { return }
+                answer.head = position
+                response = .pull(answer)
+            },
+        ]
+        for (number, change) in changes.enumerated() {
+            let source = try rig.store("source \(number)")
+            let event = try source.note("one")
+            let outcome = try rig.sync(
+                source,
+                changing: { response in
+                    var response = response
+                    change(&response)
+                    return response
+                })
+            #expect(outcome.report.failure?.code == .malformedRequest, "\(number)")
+            #expect(try source.receipts(of: event).allSatisfy { $0.serverPosition < 1 << 48 })
+        }
+    }
+
     /// A user with several servers must see which one failed.
     @Test func failuresNameTheServer() throws {
         let log = try rig.store("source")

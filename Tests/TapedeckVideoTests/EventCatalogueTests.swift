@@ -184,14 +184,19 @@ struct RefusedPayload: CustomTestStringConvertible {
             .invalidPayload, "title"),
         RefusedPayload(
             "BroadcastReceived", #"{"broadcast":"1","video":"youtube:a","liked":"yes"}"#,
-            .invalidPayload, "liked"),
+            .invalidPayload, #"liked is "yes", not true or false"#),
         RefusedPayload(
             "BroadcastReceived", #"{"broadcast":"1","video":"youtube:a","createdAt":"yesterday"}"#,
-            .invalidPayload, "createdAt"),
+            .invalidPayload,
+            #"createdAt is "yesterday", not a time such as "2019-07-11T20:00:00Z""#),
+        RefusedPayload(
+            "BroadcastReceived", #"{"broadcast":"1","video":"youtube:a","createdAt":16777216}"#,
+            .invalidPayload, "createdAt is 16777216, not a time such as"),
         RefusedPayload(
             "BroadcastReceived",
             #"{"broadcast":"1","video":"youtube:a","createdAt":"1969-12-31T23:59:59Z"}"#,
-            .invalidPayload, "createdAt"),
+            .invalidPayload,
+            "createdAt is 1969-12-31T23:59:59.000Z, not a time from 1970 to 9999"),
         RefusedPayload(
             "BroadcastReceived",
             #"{"broadcast":"1","video":"youtube:a","comment":"\#(long)"}"#,

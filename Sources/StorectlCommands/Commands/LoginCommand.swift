@@ -126,7 +126,12 @@ struct LoginCommand: AsyncParsableCommand {
         let remotes = StoreRemotes(store)
         // Do not ask for a password for a remote that does not exist or needs no login.
         try check(remotes)
-        let credentials = try await approvedCredentials(remotes) ?? credentials()
+        let credentials: RemoteCredentials
+        do {
+            credentials = try await approvedCredentials(remotes) ?? self.credentials()
+        } catch let error as CommandError {
+            throw error.adding(before: "cannot log in to \(name)")
+        }
         let account = try await logIn(remotes, credentials)
         let nickname = try nickname(of: account, store, remotes)
         let document: JSON = [

@@ -9,7 +9,8 @@ enum AppendableEvents {
             "storectl sync --list", "storectl sync NAME --list LIST"
         ),
         "RemoteLoginsEnded": (
-            "storectl logout --everywhere", "storectl logout NAME --everywhere"
+            "storectl logout --everywhere",
+            "storectl logout NAME --everywhere, for a remote with Shelby's v1 API"
         ),
         "RemoteRemoved": ("storectl remote remove", "storectl remote remove NAME"),
         "OutcomeRecorded": (

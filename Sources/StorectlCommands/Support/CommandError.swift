@@ -32,6 +32,11 @@ struct CommandError: CodedError {
     func adding(_ text: String) -> CommandError {
         CommandError(code, "\(message); \(text)", hint: hint, cause: cause)
     }
+
+    /// Returns the error with the failed action before its message.
+    func adding(before text: String) -> CommandError {
+        CommandError(code, "\(text): \(message)", hint: hint, cause: cause)
+    }
 }
 
 /// Thrown by a command that has printed its report, to exit with a code other than 0.

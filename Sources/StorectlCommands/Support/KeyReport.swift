@@ -63,17 +63,17 @@ struct KeyReport {
         }
     }
 
-    /// Returns a field's value, formatted as a time if its name and value suggest that it is one.
-    private static func value(of field: StateField) -> String {
+    /// Returns a field's value; a number whose name says that it is a time is formatted as one.
+    static func value(of field: StateField) -> String {
         let name = field.name.split(separator: ".").last ?? ""
         guard ["at", "time", "since", "earliestTold"].contains(name) || name.hasSuffix("At"),
-            let milliseconds = Int64(field.value), milliseconds > timesMin
+            let milliseconds = Int64(field.value)
         else { return field.value }
+        guard Timestamps.whole.contains(milliseconds) else {
+            return "\(milliseconds) ms after 1970"
+        }
         return TimeArgument.text(milliseconds)
     }
-
-    /// A time in 1973, in milliseconds since 1970; smaller values are not formatted as times.
-    private static let timesMin: Int64 = 100_000_000_000
 
     private static func time(_ event: KeyExplanation.Event) -> String {
         TimeArgument.text(Int64(clamping: event.atMilliseconds))

@@ -36,7 +36,8 @@ enum SecretInput {
             guard count >= 0 else {
                 throw CommandError(
                     .inputOutput,
-                    "\(what) \(path) cannot be read: \(String(cString: strerror(errno)))")
+                    "\(what) \(path) cannot be read: \(String(cString: strerror(errno)))",
+                    hint: "check that it is the right file")
             }
             if count == 0 { break }
             bytes += chunk.prefix(count)
@@ -127,7 +128,9 @@ enum SecretInput {
         }
         if bytes.last == 0x0D { bytes.removeLast() }
         guard let text = String(validating: bytes, as: UTF8.self), bytes.count <= bytesMax else {
-            throw CommandError(.usage, "the \(what) on stdin is too long or is not text")
+            throw CommandError(
+                .usage, "the \(what) on stdin is longer than \(bytesMax) bytes or is not text",
+                hint: "pass one line of text on stdin")
         }
         return text
     }

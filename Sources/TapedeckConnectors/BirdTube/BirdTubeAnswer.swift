@@ -23,7 +23,7 @@ enum BirdTubeAnswer {
             let document = try? JSONParser.parse(
                 response.body, bytesMax: IngestResource.documentBytesMax),
             let element = try? JSONElement(document, at: "$")
-        else { throw SyncFailure(.unavailable, "BirdTube's response does not match its API") }
+        else { throw .unexpected("BirdTube", expected: "a JSON object") }
         return element
     }
 
@@ -61,7 +61,7 @@ enum BirdTubeAnswer {
     ) throws(SyncFailure) -> [JSONValue] {
         let element = try element(response)
         guard let list = try? element.list(name) else {
-            throw SyncFailure(.unavailable, "BirdTube's response has no list \(own: name)")
+            throw .unexpected("BirdTube", expected: "an object with the list \(own: name)")
         }
         return list
     }
@@ -105,7 +105,8 @@ enum BirdTubeAccount {
         // BirdTube's sample server crashes on credentials that it should reject.
         throw SyncFailure(
             failure.code,
-            "\(failure.text), which some servers return for a wrong address or password")
+            "\(failure.text), which some servers return for a wrong address or password",
+            hint: "check the email address and the password, then log in again")
     }
 
     private static func account(

@@ -1,5 +1,6 @@
 internal import SwiftProtobuf
 internal import TapedeckModel
+internal import TapedeckSync
 internal import TapedeckVideo
 
 /// Converts the objects of BirdTube's API, including chat messages, to observations.
@@ -180,7 +181,16 @@ extension JSONElement {
             let time = (isSeconds ? number * 1_000 : number).rounded()
             if time < Double(Timestamps.recorded.upperBound) { return Int64(time) }
         }
-        throw IngestRefusal("\(path).\(name)", .invalidTime, "is not a time in 1970 or later")
+        let shown: FailureText =
+            switch value {
+            case .string(let text): "\"\(text.prefix(40))\""
+            case .number(let digits): "\(digits.prefix(40))"
+            default: "\(own: value.kind)"
+            }
+        throw IngestRefusal(
+            "\(path).\(name)", .invalidTime,
+            "\(shown) is not a time in 1970 or later, such as 2015-01-01T00:00:00Z or a number of"
+                + " seconds or milliseconds after 1970")
     }
 
     /// Returns the spelling of a name that this object uses, such as `tempId` or `temp_id`.

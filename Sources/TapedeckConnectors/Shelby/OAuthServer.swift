@@ -131,7 +131,7 @@ struct OAuthServer {
             case .remoteError where response.status == 400: throw refusal
             case .redirected, .notFound:
                 throw SyncFailure(
-                    failure.code, "\(own: url(path)): \(failure.text)",
+                    failure.ofRemote.code, "\(own: url(path)): \(failure.text)",
                     hint: "check the address of the OAuth server (--oauth-url)")
             default:
                 throw SyncFailure(

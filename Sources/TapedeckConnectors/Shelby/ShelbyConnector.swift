@@ -63,7 +63,8 @@ package struct ShelbyConnector: Connector {
         func ask(_ path: String) -> LoginStep { .send(RemoteRequest("GET", path), as: account) }
         guard let users = answers.first else { return ask("\(root)/users.json") }
         guard let user = try Self.list(users).first, let id = Self.text(user, "_id", "id") else {
-            throw SyncFailure(.remoteError, "Shelby's response does not identify the user")
+            throw .unexpected(
+                "Shelby", .remoteError, expected: "a list with the user who logged in")
         }
         account.user = id
         guard answers.count > 1 else { return ask("\(root)/authentications.json") }
@@ -345,7 +346,7 @@ package struct ShelbyConnector: Connector {
                 throw named(failure, members)
             }
             throw failure(members, response)
-        default: throw SyncFailure(.remoteError, "Shelby returned neither a list nor an error")
+        default: throw .unexpected("Shelby", .remoteError, expected: "a JSON list or an error")
         }
     }
 
@@ -353,7 +354,7 @@ package struct ShelbyConnector: Connector {
     private static func object(_ response: RemoteResponse) throws(SyncFailure) -> JSONValue {
         let document = try ShelbyDocuments.document(response)
         guard case .object(let members) = document else {
-            throw SyncFailure(.unavailable, "Shelby's response does not match its API")
+            throw .unexpected("Shelby", expected: "a JSON object")
         }
         switch members["err"] {
         case nil, .null: break

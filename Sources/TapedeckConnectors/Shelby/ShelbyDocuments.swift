@@ -14,8 +14,7 @@ enum ShelbyDocuments {
             // Without a JSON body, only the status is available. The parser's errors contain no
             // text from the body.
             throw response.failure
-                ?? SyncFailure(
-                    .unavailable, "Shelby's response is not JSON: \(own: error.message)")
+                ?? .unexpected("Shelby", expected: "JSON", "\(own: error.message)")
         }
     }
 

@@ -120,7 +120,8 @@ package struct ShelbyV1Connector: Connector {
         guard let id = text(user, "id"), let token = text(user, "authentication_token"),
             let roll = text(user, "personal_roll_id") ?? text(user, "public_roll_id")
         else {
-            throw SyncFailure(.remoteError, "Shelby's response does not identify the user")
+            throw .unexpected(
+                "Shelby", .remoteError, expected: "the profile of the user who logged in")
         }
         var shown = AccountObservation(id, at: Shelby.system)
         shown.take(user, nickname: "nickname", email: "primary_email", image: "user_image")
@@ -261,7 +262,7 @@ package struct ShelbyV1Connector: Connector {
         if page.place.isEmpty { reading.describe(feed, result) }
         let rows = feed.hasEntries || feed == .following ? result : try rollRows(result)
         guard case .array(let list) = rows else {
-            throw SyncFailure(.remoteError, "Shelby did not return a list")
+            throw .unexpected("Shelby", .remoteError, expected: "the list \(own: page.feed)")
         }
         for (index, value) in list.enumerated() { reading.add(value, at: "$[\(index)]", of: feed) }
         var content = reading.content
@@ -291,7 +292,8 @@ package struct ShelbyV1Connector: Connector {
 
     private func rollRows(_ result: JSONValue) throws(SyncFailure) -> JSONValue {
         guard case .object(let roll) = result, let frames = roll["frames"] else {
-            throw SyncFailure(.remoteError, "Shelby did not return a roll")
+            throw .unexpected(
+                "Shelby", .remoteError, expected: "a roll, an object with frames")
         }
         if case .null = frames { return .array([]) }
         return frames
@@ -311,7 +313,7 @@ package struct ShelbyV1Connector: Connector {
         do {
             return try JSONElement(value, at: "$")
         } catch {
-            throw SyncFailure(.unavailable, "Shelby's response does not match its API")
+            throw .unexpected("Shelby", expected: "a JSON object")
         }
     }
 

@@ -14,14 +14,14 @@ enum ShelbyV1Documents {
             let status = members["status"]?.int64
         else {
             throw response.failure
-                ?? SyncFailure(.unavailable, "Shelby's response does not match its API")
+                ?? .unexpected("Shelby", expected: "a JSON object with status and result")
         }
         guard (200..<300).contains(status) else {
             throw failure(status, members["message"], response)
         }
         if let failure = response.failure { throw failure }
         guard let result = members["result"] else {
-            throw SyncFailure(.unavailable, "Shelby's response has no result")
+            throw .unexpected("Shelby", expected: "a JSON object with status and result")
         }
         return result
     }

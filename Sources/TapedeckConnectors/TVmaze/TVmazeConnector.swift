@@ -96,8 +96,8 @@ package struct TVmazeConnector: Connector {
             throw SyncFailure(.remoteError, "\(error.message)")
         }
         if result.proposals.isEmpty, let refusal = result.refused.first, refusal.path == "$" {
-            throw SyncFailure(
-                .unavailable, "TVmaze's response does not match its API: \(refusal.text)")
+            throw .unexpected(
+                "TVmaze", expected: "the list \(own: page.feed) in JSON", refusal.text)
         }
         var content = RemoteContent()
         content.observations = result.proposals

@@ -29,7 +29,7 @@ struct WhalePage {
             guard let data = try page.list("data"),
                 let number = try page.integer("page", in: 0...Int64(Int32.max)).value,
                 let total = try page.integer("total_pages", in: 0...Int64(Int32.max)).value
-            else { throw IngestRefusal("$", .invalidPayload, "has no list or page numbers") }
+            else { throw IngestRefusal("$", .invalidPayload, "lacks one of these members") }
             self.number = requested ?? number
             self.total = total
             guard !data.isEmpty || next == nil else {
@@ -44,7 +44,10 @@ struct WhalePage {
                 }
             }
         } catch {
-            throw SyncFailure(.unavailable, "Whale's response is not a page: \(error.text)")
+            throw .unexpected(
+                "Whale",
+                expected: "a page of a list, an object with data, page and total_pages",
+                error.line)
         }
     }
 }
@@ -55,7 +58,7 @@ enum WhaleAnswer {
     static func element(_ response: RemoteResponse) throws(SyncFailure) -> JSONElement {
         if let failure = failure(response) { throw failure }
         guard let element = try? object(response) else {
-            throw SyncFailure(.unavailable, "Whale's response does not match its API")
+            throw .unexpected("Whale", expected: "a JSON object")
         }
         return element
     }

@@ -43,8 +43,8 @@ struct WhaleSearch {
         } catch let failure as SyncFailure {
             throw failure
         } catch {
-            throw SyncFailure(
-                .unavailable, "Whale's response cannot be read: \(ForeignError.text(error))")
+            throw SyncFailure.unexpected(
+                "Whale", expected: "a page of the list \(own: list)", "\(ForeignError.text(error))")
         }
     }
 

@@ -1,5 +1,6 @@
 internal import Hummingbird
 internal import NIOCore
+internal import NIOHTTP1
 internal import Synchronization
 internal import TapedeckModel
 internal import TapedeckSyncProtocol
@@ -125,6 +126,11 @@ extension Request {
     ) async throws -> ByteBuffer? {
         do {
             return try await parts.next()
+        } catch is HTTPParserError {
+            throw HTTPFailure(
+                ServerError(
+                    .malformedRequest, "the body of the request does not follow HTTP",
+                    hint: "check the program and the proxies that sent the request"))
         } catch {
             throw HTTPFailure(
                 ServerError(.offline, "the client disconnected in the middle of a body"),

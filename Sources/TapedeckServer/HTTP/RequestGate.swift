@@ -6,14 +6,30 @@ final class RequestGate: Sendable {
     private let inside = Atomic(0)
     private let held = Atomic(0)
     private let isShut = Atomic(false)
+    /// The connections that are about to be closed.
+    private let closing = Mutex<Set<ObjectIdentifier>>([])
 
     /// Stops admitting requests.
     func shut() { isShut.store(true, ordering: .relaxed) }
 
+    /// Stops admitting requests of a connection; the caller must call `forget` once it is closed.
+    func refuseMore(on connection: ObjectIdentifier) {
+        closing.withLock { _ = $0.insert(connection) }
+    }
+
+    func forget(_ connection: ObjectIdentifier) {
+        closing.withLock { _ = $0.remove(connection) }
+    }
+
     /// Admits a request, or throws `.unavailable`; after success the caller must call `leave`.
-    func enter() throws(ServerError) {
+    func enter(_ connection: ObjectIdentifier) throws(ServerError) {
         if isShut.load(ordering: .relaxed) {
             throw ServerError(.unavailable, "the server is shutting down", hint: "try again later")
+        }
+        if closing.withLock({ $0.contains(connection) }) {
+            throw ServerError(
+                .unavailable, "the connection is being closed",
+                hint: "send the request on a new connection")
         }
         if inside.wrappingAdd(1, ordering: .relaxed).newValue > ServerLimits.requestsMax {
             leave()

@@ -48,7 +48,7 @@ struct HTTPFailure: Error {
 
     /// The status of a request whose client has disconnected, used only in logs and metrics.
     ///
-    /// nginx uses the same status code.
+    /// nginx uses the same status code. A client that only stopped sending receives `sentStatus`.
     static let clientGone = HTTPResponse.Status(code: 499, reasonPhrase: "Client Closed Request")
 
     init(_ error: ServerError, status: HTTPResponse.Status? = nil) {
@@ -61,6 +61,11 @@ struct HTTPFailure: Error {
         case .upgradeRequired: headers[.upgrade] = "tapedeck-sync/\(SyncLimits.protocolVersion)"
         default: break
         }
+    }
+
+    /// The status of the response.
+    var sentStatus: HTTPResponse.Status {
+        status == HTTPFailure.clientGone ? .badRequest : status
     }
 
     static func methodNotAllowed(_ route: SyncRoute) -> HTTPFailure {

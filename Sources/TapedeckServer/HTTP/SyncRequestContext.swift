@@ -11,12 +11,18 @@ struct SyncRequestContext: RequestContext {
         channel = source.channel
     }
 
+    /// The identity of the connection until it is closed.
+    var connection: ObjectIdentifier { ObjectIdentifier(channel) }
+
     /// Closes the connection after `ServerLimits.unreadBodySecondsMax`, so that the response can
     /// reach the client even if the client is still sending.
     ///
-    /// Everything that arrives until then is discarded.
-    func closeSoon() {
+    /// The rest of the body that arrives until then is discarded, and the gate refuses other
+    /// requests.
+    func closeSoon(_ gate: RequestGate) {
         let channel = channel
+        let connection = connection
+        channel.closeFuture.whenComplete { _ in gate.forget(connection) }
         channel.eventLoop.scheduleTask(in: .seconds(Int64(ServerLimits.unreadBodySecondsMax))) {
             channel.close(promise: nil)
         }

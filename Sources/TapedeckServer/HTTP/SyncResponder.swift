@@ -28,7 +28,7 @@ struct SyncResponder: HTTPResponder {
         var route: SyncRoute?
         var space: SpaceID?
         let body = BodyProgress()
-        var failure: ServerError?
+        var failure: HTTPFailure?
     }
 
     func respond(to request: Request, context: Context) async throws -> Response {
@@ -36,25 +36,28 @@ struct SyncResponder: HTTPResponder {
         var record = Record()
         var response: Response
         do {
-            try gate.enter()
+            try gate.enter(context.connection)
             defer { gate.leave() }
             response = try await answer(request, context, &record)
         } catch {
             let failure = error as? HTTPFailure ?? HTTPFailure(ServerError(wrapping: error))
-            record.failure = failure.error
+            record.failure = failure
             response = render(failure, to: request)
         }
+        // `Content-Length` remains, but a response to HEAD has no body.
+        if request.method == .head { response = response.createHeadResponse() }
         response.headers[.cacheControl] = "no-store"
         // Otherwise, a client could hold the connection by sending the rest of the body slowly.
         if request.hasBody, !record.body.isWhole {
             response.headers[.connection] = "close"
-            context.closeSoon()
+            gate.refuseMore(on: context.connection)
+            context.closeSoon(gate)
         }
         let sent = response.body.contentLength ?? 0
+        let status = record.failure?.status ?? response.status
         metrics.count(
-            route: record.route, status: response.status.code, received: record.body.received,
-            sent: sent)
-        log(request, response, record, sent: sent, took: ContinuousClock.now - start)
+            route: record.route, status: status.code, received: record.body.received, sent: sent)
+        log(request, status, record, sent: sent, took: ContinuousClock.now - start)
         return response
     }
 
@@ -247,33 +250,34 @@ struct SyncResponder: HTTPResponder {
         var headers = failure.headers
         headers[.contentType] = format.mediaType
         return Response(
-            status: failure.status, headers: headers,
+            status: failure.sentStatus, headers: headers,
             body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 
     // MARK: - Logging
 
     private func log(
-        _ request: Request, _ response: Response, _ record: Record, sent: Int, took: Duration
+        _ request: Request, _ status: HTTPResponse.Status, _ record: Record, sent: Int,
+        took: Duration
     ) {
-        let status = response.status.code
+        let isOwnFault = status.code >= 500
         let level: Logger.Level =
-            switch response.status {
+            switch status {
             case HTTPFailure.clientGone: .info
             case _ where record.failure == nil: .info
-            default: status >= 500 ? .error : .notice
+            default: isOwnFault ? .error : .notice
             }
         guard level >= logger.logLevel else { return }
         var facts: Logger.Metadata = [
             "method": "\(request.method.rawValue)",
-            "route": "\(record.route?.rawValue ?? "other")", "status": "\(status)",
+            "route": "\(record.route?.rawValue ?? "other")", "status": "\(status.code)",
             "milliseconds": "\(took / .milliseconds(1))", "received": "\(record.body.received)",
             "sent": "\(sent)",
         ]
         if let space = record.space { facts["space"] = "\(space)" }
-        if let failure = record.failure {
-            facts["code"] = "\(failure.code)"
-            if status >= 500 { facts["error"] = "\(failure)" }
+        if let error = record.failure?.error {
+            facts["code"] = "\(error.code)"
+            if isOwnFault { facts["error"] = "\(error)" }
         }
         logger.log(level: level, "request", metadata: facts)
     }

@@ -678,7 +678,7 @@ package struct RemoteSession {
         try custody.recordClock()
         report.unread = try RemoteRow.leads(remote.name, in: log).count
         report.failure = failure.map { failure in
-            let failure = failure.naming(remote)
+            let failure = failure.ofRemote.naming(remote)
             // If the login or the remote is gone, do not mention the path of the login file.
             guard failure.code == .unauthorized, !isGone else { return SyncError(failure) }
             return SyncError(

@@ -74,7 +74,10 @@ package enum FieldChecks {
     ) throws(ModelError) {
         try moment(value, field)
         guard Timestamps.recorded.contains(value.milliseconds) else {
-            throw invalid(field, "is not a time from 1970 to 9999")
+            throw invalid(
+                field,
+                "is \(Timestamps.text(milliseconds: value.milliseconds)), not a time from 1970 to 9999"
+            )
         }
     }
 
@@ -86,7 +89,10 @@ package enum FieldChecks {
     ) throws(ModelError) {
         let seconds = Timestamps.whole.lowerBound / 1_000..<Timestamps.whole.upperBound / 1_000
         guard seconds.contains(value.seconds), (0..<1_000_000_000).contains(value.nanos) else {
-            throw invalid(field, "is not a time in the years 1 to 9999")
+            throw invalid(
+                field,
+                "is \(value.seconds) s and \(value.nanos) ns after 1970, not a time in the years 1"
+                    + " to 9999")
         }
     }
 

@@ -177,7 +177,7 @@ extension TVmazeChannel {
 extension FieldChecks {
     static func version(_ value: Int64, _ field: String) throws(ModelError) {
         guard (0..<253_402_300_800).contains(value) else {
-            throw invalid(field, "is not a time from 1970 to 9999 in Unix seconds")
+            throw invalid(field, "is \(value), not a time from 1970 to 9999 in seconds after 1970")
         }
     }
 

@@ -281,7 +281,7 @@ import Testing
             response(302, "", [.init("Location", "https://example.com/\(hidden)")]), .redirected,
             "/request_token"
         ),
-        (response(404), .notFound, "/request_token"),
+        (response(404), .remoteError, "/request_token"),
         (response(503, hidden), .unavailable, "/request_token"),
         (response(200, "<html>\(hidden)</html>"), .remoteError, "not a form"),
         (response(200, "oauth_token=\(hidden)"), .remoteError, "not a form"),

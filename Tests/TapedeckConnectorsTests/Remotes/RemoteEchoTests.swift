@@ -40,6 +40,13 @@ import Testing
         #expect(log.range(of: Data(part.utf8)) == nil)
     }
 
+    /// The exit code of a sync says that the remote failed, not that the store lacks an object.
+    @Test(arguments: [302, 400, 401, 403, 404, 405, 409, 410, 413, 418, 429, 500, 503, 507])
+    func everyStatusIsAFailureOfTheRemote(status: Int) async throws {
+        let (report, _) = try await sync(RemoteEchoTests.secrets, status, "{}")
+        #expect(try #require(report.failure).code.exit == .remote)
+    }
+
     /// A gap in the program's own words would reveal the secret.
     @Test(arguments: [200, 404, 500])
     func secretsDoNotChangeOwnWordsOfASync(status: Int) async throws {

@@ -9,7 +9,9 @@ final class RawServer: Sendable {
     private let connections = Mutex<[Int32]>([])
     let url: String
 
-    init(_ answer: String) throws {
+    convenience init(_ answer: String) throws { try self.init(Array(answer.utf8)) }
+
+    init(_ answer: [UInt8]) throws {
         #if canImport(Glibc)
             let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         #else
@@ -35,7 +37,6 @@ final class RawServer: Sendable {
                 connections.withLock { $0.append(connection) }
                 var request = [UInt8](repeating: 0, count: 64 << 10)
                 _ = recv(connection, &request, request.count, 0)
-                let answer = Array(answer.utf8)
                 _ = send(connection, answer, answer.count, 0)
             }
         }
