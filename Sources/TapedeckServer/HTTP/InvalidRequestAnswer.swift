@@ -30,7 +30,9 @@ final class InvalidRequestAnswer: ChannelOutboundHandler, RemovableChannelHandle
     /// Adds the handler next to the decoder, where messages have the types of `NIOHTTP1`.
     ///
     /// Hummingbird itself adds handlers only after the codec that converts these types.
-    final class Installer: RemovableChannelHandler {
+    final class Installer: ChannelInboundHandler, RemovableChannelHandler {
+        typealias InboundIn = NIOAny
+
         func handlerAdded(context: ChannelHandlerContext) {
             let pipeline = context.pipeline.syncOperations
             do {

@@ -126,7 +126,7 @@ extension Request {
     ) async throws -> ByteBuffer? {
         do {
             return try await parts.next()
-        } catch is HTTPParserError {
+        } catch let error as HTTPParserError where error != .invalidEOFState {
             throw HTTPFailure(
                 ServerError(
                     .malformedRequest, "the body of the request does not follow HTTP",
