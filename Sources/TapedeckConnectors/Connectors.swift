@@ -105,13 +105,7 @@ public enum Connectors {
             },
             signIns: {
                 try runner.read([projections.accounts.name]) {
-                    let queries = VideoQueries($0, projections: projections)
-                    return SignIns(
-                        try queries.signIns(at: remote.system).map { signIns in
-                            SignIns.Account(
-                                user: signIns.account.account, shown: named(signIns.account),
-                                events: signIns.events)
-                        })
+                    try signIns(at: remote, VideoQueries($0, projections: projections))
                 }
             },
             remote: {
@@ -144,6 +138,16 @@ public enum Connectors {
             hint: "choose the account that the store shall belong to, and run storectl login "
                 + "\(remote.name) --replace as this account on each device; changes that were made "
                 + "with another account are never sent (storectl outbox lists them)")
+    }
+
+    /// Returns the sign-ins to a remote's system.
+    static func signIns(
+        at remote: Remote, _ queries: VideoQueries<some ViewReader>
+    ) throws -> SignIns {
+        SignIns(
+            try queries.signIns(at: remote.system).map { account, events in
+                SignIns.Account(user: account.account, shown: named(account), events: events)
+            })
     }
 
     private static func named(_ account: AccountEntry) -> String {

@@ -311,7 +311,9 @@ extension StoreRemotes {
             }
             if !replacesOthers || !isOwner {
                 let own = try Connectors.owner(at: remote, queries)
-                try account.check(against: own ?? former, at: remote)
+                let signIns = try Connectors.signIns(at: remote, queries)
+                try account.check(
+                    against: own ?? former, at: remote, shown: signIns.shown)
             }
             return try signIn.decide(queries, on: device)
         }

@@ -74,6 +74,24 @@ struct CustodyTests {
             custody(of: CustodyTests.phone, claims: again, at: end + 1) == .taken(since: end))
     }
 
+    /// The log of the only device that has held an intent shows whether it was sent.
+    @Test func originNeedsNoProbeWhileNoOtherDeviceHasHeldTheIntent() {
+        let at = CustodyTests.start + CustodyTests.term
+        // A claim that competed for the same lease is not valid.
+        let claims = [
+            (CustodyTests.phone, 2 as UInt64, at), (CustodyTests.tablet, 3, at + 1),
+            (CustodyTests.phone, 4, at + CustodyTests.term),
+        ]
+        let now = at + CustodyTests.term + 1
+        #expect(custody(of: CustodyTests.phone, claims: claims, at: now) == .own)
+        let end = at + 3 * CustodyTests.term
+        let later =
+            claims + [
+                (CustodyTests.tablet, 5, end - CustodyTests.term), (CustodyTests.phone, 6, end),
+            ]
+        #expect(custody(of: CustodyTests.phone, claims: later, at: end) == .taken(since: end))
+    }
+
     /// A request may take longer to settle than a lease lasts, so the settling time must not begin
     /// again with each claim by the same device.
     @Test func aDeviceThatClaimsAgainHasHeldTheIntentSinceItsFirstClaim() {

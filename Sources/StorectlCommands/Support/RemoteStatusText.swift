@@ -34,7 +34,9 @@ struct RemoteStatusText {
     var line: String {
         var parts: [String] = []
         switch state {
-        case "loggedOut": parts.append("not logged in")
+        case "loggedOut":
+            let conflict = status.reason == .conditionFailed ? status.message : nil
+            parts.append("not logged in" + (conflict.map { "; \($0)" } ?? ""))
         case "waiting":
             let end = RemoteStatusText.time(status.until).map { " until \($0)" } ?? ""
             let reason = status.reason?.rawValue ?? ""

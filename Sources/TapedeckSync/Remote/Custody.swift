@@ -29,7 +29,7 @@ struct Custody {
     }
 
     enum Answer: Hashable {
-        /// Deliver: no other device can have started.
+        /// Deliver: no other device can have started, because none has held the intent.
         case own
         /// Deliver, but probe first: another device may have started.
         ///
@@ -74,6 +74,7 @@ struct Custody {
         }
         if origin == device, let age, age < lease { return .own }
         var holder: (claim: Sequenced, since: UInt64)?
+        var holders: Set<OriginID> = [origin]
         var since = intent.receivedAt
         for claim in claims.sorted(by: { $0.position < $1.position })
         where claim.receivedAt >= since + lease + margin {
@@ -81,11 +82,14 @@ struct Custody {
             // other device has held the intent in between.
             let first = holder?.claim.origin == claim.origin ? holder?.since : nil
             holder = (claim, first ?? since + lease + margin)
+            holders.insert(claim.origin)
             since = claim.receivedAt
         }
         guard let now else { return .unclaimed }
         if now < since + lease {
-            if let holder, holder.claim.origin == device { return .taken(since: holder.since) }
+            if let holder, holder.claim.origin == device {
+                return holders == [device] ? .own : .taken(since: holder.since)
+            }
             return .leased(until: since + lease + margin)
         }
         if hasOpenClaim { return .unclaimed }

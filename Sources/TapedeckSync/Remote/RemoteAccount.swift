@@ -72,16 +72,20 @@ extension RemoteAccount {
     /// Pending changes were made by the user of the store's account and must not be sent from
     /// another account.
     ///
-    /// - Parameter own: The account that the store belongs to; nil before the first login.
+    /// - Parameters:
+    ///   - own: The account that the store belongs to; nil before the first login.
+    ///   - shown: Returns the name by which the user knows an account.
     ///
     /// Throws `SyncFailure` with `.conditionFailed`.
-    package func check(against own: String?, at remote: Remote) throws(SyncFailure) {
+    package func check(
+        against own: String?, at remote: Remote, shown: (String) -> String = { $0 }
+    ) throws(SyncFailure) {
         guard let own, own != user else { return }
         throw SyncFailure(
             .conditionFailed,
-            "the login on \(own: remote.name) is for account \(user), but this store"
-                + " belongs to \(own)",
-            hint: "log in as \(own), or create another store for \(user)")
+            "the login on \(own: remote.name) is for account \(shown(user)), but this store"
+                + " belongs to \(shown(own))",
+            hint: "log in as \(shown(own)), or create another store for \(shown(user))")
     }
 }
 
@@ -132,12 +136,17 @@ package struct RemoteConnection: Sendable {
         if login?.isEnding == true { return .unfinishedLogout(from: remote) }
         do {
             let own = try account()
-            try login?.account?.check(against: own, at: remote)
+            try login?.account?.check(against: own, at: remote, shown: shown)
             return nil
         } catch let failure as SyncFailure {
             return failure
         }
     }
+}
+
+extension RemoteConnection {
+    /// Returns the name by which the user knows an account.
+    package func shown(_ user: String) -> String { (try? signIns())?.shown(user) ?? user }
 }
 
 /// A stored login: the account, and the secrets needed to replace an expired token.

@@ -49,6 +49,9 @@ package struct RemoteOutbox {
     /// The reason why nothing may be sent; nil if there is none.
     private let refusal: SyncFailure?
     private let signIns: SignIns
+    /// The account whose changes may be sent; nil if the remote is read without an account, or
+    /// before the first login.
+    private let speaker: String?
     private let network: NetworkState
     private let custody: CustodyBook
 
@@ -71,6 +74,11 @@ package struct RemoteOutbox {
         self.outboxes = outboxes.filter { connector.manifest.intentKinds.contains($0.tagKind) }
         account = login?.account ?? .anonymous
         refusal = try connection.refusal(of: login, at: remote)
+        if let user = login?.account?.user {
+            speaker = account.isAnonymous ? nil : user
+        } else {
+            speaker = refusal == nil ? try connection.account() : nil
+        }
         signIns = try connection.signIns()
         row = try RemoteRow.named(remote.name, in: log)
         network = try .current(in: log)
@@ -82,8 +90,16 @@ package struct RemoteOutbox {
     }
 
     /// Calls `body` with each item, oldest first within each kind, until `body` returns false.
+    ///
+    /// If an intent delays the later intents of its key (its lane), these wait for the same reason.
     @available(*, noasync)
     package func forEach(_ body: (RemoteDelivery, OutboxItem, Tag) throws -> Bool) throws {
+        var lanes: [Tag: RemoteDelivery.State] = [:]
+        func state(of intent: Intent, _ item: OutboxItem) throws -> RemoteDelivery.State? {
+            guard let (state, delaysLane) = try standing(of: intent, item) else { return nil }
+            if delaysLane { lanes[intent.key] = lanes[intent.key] ?? state }
+            return state == .queued ? lanes[intent.key] ?? .queued : state
+        }
         for outbox in outboxes {
             var after: [UInt8]?
             while true {
@@ -105,13 +121,14 @@ package struct RemoteOutbox {
                 after = rows.last?.row
             }
         }
-        try forEachDerived(body)
+        try forEachDerived(body, state)
     }
 
     private static let pageCount = 200
 
     private func forEachDerived(
-        _ body: (RemoteDelivery, OutboxItem, Tag) throws -> Bool
+        _ body: (RemoteDelivery, OutboxItem, Tag) throws -> Bool,
+        _ state: (Intent, OutboxItem) throws -> RemoteDelivery.State?
     ) throws {
         var after: [UInt8]?
         while true {
@@ -125,7 +142,7 @@ package struct RemoteOutbox {
                 // Skip an event that is itself a pending intent, because it is already listed.
                 guard try runner.standing(of: Intent(event, key: derived.key), in: outboxes) == nil,
                     let item = try openItem(of: intent),
-                    let state = try state(of: intent, item)
+                    let state = try state(intent, item)
                 else { continue }
                 let delivery = RemoteDelivery(
                     remote: remote.name, event: intent.event, isDerived: true, state: state)
@@ -144,8 +161,11 @@ package struct RemoteOutbox {
         return standing.item
     }
 
-    /// Returns the state of an intent; nil if the intent concerns another remote.
-    private func state(of intent: Intent, _ item: OutboxItem) throws -> RemoteDelivery.State? {
+    /// Returns the state of an intent regardless of the earlier intents in its lane, and whether it
+    /// delays the later ones; nil if the intent concerns another remote.
+    private func standing(
+        of intent: Intent, _ item: OutboxItem
+    ) throws -> (state: RemoteDelivery.State, delaysLane: Bool)? {
         let connector = connector
         let account = account
         let plan = try runner.read(connector.lookups.map(\.name)) {
@@ -154,29 +174,33 @@ package struct RemoteOutbox {
         if case .foreign = plan { return nil }
         if let end = item.anyEnd {
             return end.kind == .unknown
-                ? .unknown(end.message)
-                : .refused(ErrorCode(rawValue: end.code), end.message)
+                ? (.unknown(end.message), false)
+                : (.refused(ErrorCode(rawValue: end.code), end.message), false)
         }
         if let refusal {
-            return .waiting(reason: refusal.code, message: refusal.message, until: nil)
+            return (.waiting(reason: refusal.code, message: refusal.message, until: nil), false)
+        }
+        if let speaker,
+            let failure = signIns.refusal(
+                of: intent.event.id, from: speaker, at: remote, on: log.origin)
+        {
+            return (.waiting(reason: failure.code, message: failure.message, until: nil), false)
         }
         if account.isAnonymous, !connector.manifest.isOpen {
-            return .waiting(
-                reason: .unauthorized, message: "not logged in", until: nil)
-        }
-        if let failure = refusal(of: intent.event.id) {
-            return .waiting(reason: failure.code, message: failure.message, until: nil)
+            return (.waiting(reason: .unauthorized, message: "not logged in", until: nil), false)
         }
         // After the end of a wait, the next sync delivers the intent.
         let now = log.now()
-        if let wait = network.wait() ?? row.wait, wait.holds(at: now) { return .waiting(wait) }
+        if let wait = network.wait() ?? row.wait, wait.holds(at: now) {
+            return (.waiting(wait), false)
+        }
         if case .waiting(let code, let message) = plan {
-            return .waiting(reason: code, message: message, until: nil)
+            return (.waiting(reason: code, message: message, until: nil), false)
         }
         if let wait = try RemoteRow.lane(remote.name, intent.key.text, in: log)?.wait,
             network.upholds(wait), wait.holds(at: now)
         {
-            return .waiting(wait)
+            return (.waiting(wait), true)
         }
         let delivery = plan.deliveries.first { delivery in
             item.part(delivery.target).map { $0.kind != .confirmed } ?? true
@@ -184,15 +208,9 @@ package struct RemoteOutbox {
         if let delivery,
             let wait = try custody.wait(try custody.answer(for: item), delivery.safety)
         {
-            return .waiting(wait)
+            return (.waiting(wait), true)
         }
-        return item.parts.contains { $0.kind == .dispatched } ? .sent : .queued
-    }
-
-    /// Returns the reason why a change must not be sent from this login; nil if there is none.
-    fileprivate func refusal(of change: EventID) -> SyncFailure? {
-        account.isAnonymous
-            ? nil : signIns.refusal(of: change, from: account, at: remote, on: log.origin)
+        return (item.parts.contains { $0.kind == .dispatched } ? .sent : .queued, false)
     }
 
     /// Records the user's request to retry or drop an item.
@@ -231,16 +249,7 @@ extension RemoteSession {
         var sights = Set(
             try log.syncRows(prefix: RemoteRow.sightPrefix(remote.name)).map(\.name))
         var rows: [SyncRow] = []
-        // If an intent is waiting, the later intents with the same key (its lane) wait for the same
-        // reason.
-        var lanes: [Tag: RemoteDelivery.State] = [:]
-        try outbox.forEach { delivery, item, lane in
-            var delivery = delivery
-            // Another account's changes do not delay those of this account.
-            if case .waiting = delivery.state, outbox.refusal(of: delivery.event.id) == nil {
-                lanes[lane] = lanes[lane] ?? delivery.state
-            }
-            if case .queued = delivery.state { delivery.state = lanes[lane] ?? .queued }
+        try outbox.forEach { delivery, item, _ in
             let event = delivery.event.id
             for part in item.parts where part.kind == .dispatched {
                 sights.remove(

@@ -152,7 +152,7 @@ extension RemoteSession {
         // Later intents of the lane may belong to the account of this login.
         if !account.isAnonymous,
             try connection.signIns().refusal(
-                of: intent.event.id, from: account, at: remote, on: log.origin) != nil
+                of: intent.event.id, from: account.user, at: remote, on: log.origin) != nil
         {
             return nil
         }

@@ -440,7 +440,9 @@ package struct RemoteSession {
         guard try gone() == nil else { return }
         // Do not overwrite a login that was written in the meantime.
         if !takeUpLogin() {
-            try account.check(against: try connection.account() ?? login.account?.user, at: remote)
+            try account.check(
+                against: try connection.account() ?? login.account?.user, at: remote,
+                shown: connection.shown)
             login.account = account
             try logins.write(login, for: remote)
             if !observations.isEmpty { delivering.passOver(try log.record(observations)) }

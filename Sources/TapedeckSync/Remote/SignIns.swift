@@ -46,9 +46,10 @@ package struct SignIns: Sendable {
     ///
     /// - Parameters:
     ///   - change: The event with which the user made the change.
+    ///   - user: The account's name on the remote.
     ///   - device: This device.
     package func refusal(
-        of change: EventID, from account: RemoteAccount, at remote: Remote, on device: OriginID
+        of change: EventID, from user: String, at remote: Remote, on device: OriginID
     ) -> SyncFailure? {
         guard let signIns = bySequence[change.origin] else {
             guard accountCount > 1, change.origin != device else { return nil }
@@ -58,10 +59,15 @@ package struct SignIns: Sendable {
                     + " unknown whose change it is; log in on that device, or drop the change")
         }
         let author = (signIns.last { $0.sequence < change.sequence } ?? signIns[0]).account
-        guard author.user != account.user else { return nil }
+        guard author.user != user else { return nil }
         return SyncFailure(
             .conditionFailed,
-            "this change belongs to \(author.shown), and the login on \(own: remote.name) is for"
-                + " another account; the change waits until you drop it")
+            "this change belongs to account \(author.shown), but this store belongs to another"
+                + " account on \(own: remote.name); the change waits until you drop it")
+    }
+
+    /// Returns the name by which the user knows an account.
+    package func shown(_ user: String) -> String {
+        bySequence.values.joined().first { $0.account.user == user }?.account.shown ?? user
     }
 }

@@ -41,7 +41,10 @@ public struct SignIn: Sendable {
             $0.signedOut(replacedBy: signedIn.account)
         }
         let isSignedIn = owners.contains { $0.account == signedIn.account && $0.isSignedIn }
-        if try !isSignedIn || !isLast(on: device, queries) { events.append(signedIn) }
+        // If two devices replace each other's account at the same time, the later sign-in wins.
+        if try !events.isEmpty || !isSignedIn || !isLast(on: device, queries) {
+            events.append(signedIn)
+        }
         return events
     }
 

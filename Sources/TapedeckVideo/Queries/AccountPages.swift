@@ -80,13 +80,13 @@ extension VideoQueries {
     /// Returns the accounts that may be the owner of this store at a system.
     ///
     /// These are the accounts with which the user has signed in, except accounts that a later login
-    /// has replaced. There are several only if stores with different logins have synced with each
+    /// has replaced, unless all of them have been replaced. There are several only if stores with different logins have synced with each
     /// other. Signed-in accounts come first, then the accounts whose last sign-in or sign-out was
     /// the earliest. The cost is one lookup per account of the system.
     package func owners(at system: String) throws -> [AccountEntry] {
-        try accounts(at: system).compactMap { (entry, state) in
-            entry.changedAt == nil || state.isReplaced ? nil : entry
-        }.sorted { left, right in
+        let all = try accounts(at: system).filter { $0.entry.changedAt != nil }
+        let remaining = all.filter { !$0.state.isReplaced }
+        return (remaining.isEmpty ? all : remaining).map(\.entry).sorted { left, right in
             if left.isSignedIn != right.isSignedIn { return left.isSignedIn }
             return (left.changedAt?.milliseconds ?? 0) < (right.changedAt?.milliseconds ?? 0)
         }

@@ -168,6 +168,10 @@ import Testing
         #expect(report.failure == nil)
         #expect(report.waiting.map(\.reason) == [.conditionFailed])
         #expect(report.waiting.first?.message.contains("until you drop it") == true)
+        // On a device of the other account, too, and even if it is logged out.
+        try server.sync(ada, ben)
+        ben.logins.remove("home")
+        #expect(try ben.outbox().map(\.state) == ada.outbox().map(\.state))
     }
 
     /// A login that does not mention the other account must not decide whose changes are sent.
@@ -262,6 +266,43 @@ import Testing
                     if case .waiting(.conditionFailed, _, nil) = $0.state { true } else { false }
                 })
         }
+    }
+
+    /// Each user follows the hint with an account of their own, before their devices sync again.
+    @Test(arguments: [true, false])
+    func accountsThatReplaceEachOtherLeaveOneOwner(isAdaLast: Bool) async throws {
+        let rig = ShelbyV1Rig()
+        let (ada, ben) = try signedInDevices(rig)
+        let server = SequencingServer()
+        try server.sync(ada, ben)
+        let devices = isAdaLast ? [ben, ada] : [ada, ben]
+        for device in devices {
+            try signIn(account(of: device), on: device)
+            rig.world.clock.advance(by: .seconds(1))
+        }
+        try server.sync(ada, ben)
+        let owner = try account(of: devices[1])
+        for device in [ada, ben] {
+            #expect(try device.query { try $0.owners(at: "shelby") }.map(\.account) == [owner])
+            #expect(try device.query { try $0.signedInAccount(at: "shelby") }?.account == owner)
+        }
+        #expect(try devices[0].sync()?.failure?.code == .conditionFailed)
+        #expect(try devices[1].sync()?.failure == nil)
+    }
+
+    /// A store in which all accounts were replaced belongs to none of them alone.
+    @Test func aStoreWhoseAccountsAreAllReplacedBelongsToNoneAlone() throws {
+        let device = try ShelbyV1Rig().device()
+        for (account, other) in [("ada", "ben"), ("ben", "ada")] {
+            try device.append(SignedIn.with { ($0.account, $0.system) = (account, "shelby") })
+            try device.append(
+                SignedOut.with {
+                    ($0.account, $0.system, $0.replacedBy) = (account, "shelby", other)
+                })
+        }
+        let owners = try device.query { try $0.owners(at: "shelby") }
+        #expect(Set(owners.map(\.account)) == ["ada", "ben"])
+        #expect(try device.sync()?.failure?.code == .conditionFailed)
     }
 
     /// The user of a replaced account works on before the device hears of it.

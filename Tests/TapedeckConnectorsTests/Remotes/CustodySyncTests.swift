@@ -2,6 +2,7 @@ import Tapedeck
 import TapedeckConnectors
 import TapedeckSync
 import TapedeckTesting
+import TapedeckVideo
 import TestSupport
 import Testing
 
@@ -58,6 +59,22 @@ import Testing
         #expect(report.waitingCount == 0)
         #expect(try phone.outbox().isEmpty)
         #expect(desk.effects == [isUpload ? "answerUploaded 4 " : "comment 1 hello"])
+    }
+
+    /// The outbox gives the same reason as the sync for an intent after another one.
+    @Test func laterIntentsOfALaneWaitForTheSameReason() throws {
+        let tablet = try tablet()
+        try phone.sync()
+        try tablet.sync()
+        try desk.comment("first")
+        try server.sync(phone, tablet)
+        desk.world.clock.advance(by: .seconds(1))
+        try tablet.append(
+            CommentPosted.with { ($0.answer, $0.text, $0.author) = ("1", "second", "me") })
+        #expect(try waits(tablet) == [.leased, .leased])
+        #expect(
+            try #require(try tablet.sync()).waiting.map(\.reason) == [.leased, .leased])
+        #expect(try waits(tablet) == [.leased, .leased])
     }
 
     /// If a device without custody probes and finds nothing, that does not prove that nothing was
