@@ -12,6 +12,10 @@ public import TapedeckProjections
 /// removes. Only the latest intent for a register is pending. If each user has a separate register,
 /// an intent replaces only intents of the same user.
 ///
+/// An intent does not replace the intents of another account's devices, because it is never sent
+/// from the account of these devices; see `SignIns`. The fold does not know the accounts, so it
+/// keeps the latest intent of each device, and a reader decides whether a later intent replaces it.
+///
 /// A device that has not synced may send an outdated intent for a register after the latest intent
 /// was confirmed. The remote then returns to the outdated value. As soon as both outcomes are
 /// known, the latest intent is pending again.
@@ -72,8 +76,8 @@ public struct Outbox: Projection {
 
     /// The name of the projection: `outbox-` followed by the tag kind.
     public var name: String { "outbox-\(tagKind)" }
-    /// 4.
-    public var version: Int { 4 }
+    /// 5.
+    public var version: Int { 5 }
     /// The event types of the intents.
     public var parameters: String {
         eventTypes.indices.dropFirst(2).map { index in
@@ -92,20 +96,27 @@ public struct Outbox: Projection {
     public var ruleText: String? {
         """
         A change that the user wants a remote to make is pending until an outcome confirms it or \
-        the user drops it. If there are several changes to the same thing, such as a mark, only \
-        the latest change is pending. If an earlier change is sent after the latest change was \
-        confirmed, the latest change is pending again.
+        the user drops it. If an account has several changes to the same thing, such as a mark, \
+        only the latest change is pending. If an earlier change is sent after the latest change \
+        was confirmed, the latest change is pending again.
         """
     }
-    /// The only table, which contains the items, oldest first.
-    public var tables: [String] { ["oldest-first"] }
+    /// Two tables, which contain the items, oldest first: the items that no later intent for the
+    /// same register can replace, and the others.
+    public var tables: [String] { ["oldest-first", "superseded"] }
+
+    enum Table {
+        static let oldestFirst = 0
+        static let superseded = 1
+    }
+
     /// Always true, because each item yields a row.
     public var itemsYieldRows: Bool { true }
 
     /// The state of a key, apart from its items.
     public struct State: ProjectionState, Equatable {
-        /// The latest intent of each register, kept after it has ended so that it continues to
-        /// replace earlier intents.
+        /// The latest intent of each device for each register, kept after it has ended so that it
+        /// continues to replace earlier intents.
         var held: [Held] = []
         /// The position of the last intent that belongs to no register.
         var lastInsert: FoldOrder?
@@ -129,6 +140,12 @@ public struct Outbox: Projection {
             var isDropped = false
 
             var register: (typeIndex: Int, owner: String) { (typeIndex, owner) }
+        }
+
+        /// Returns the later intents for the register of an intent.
+        func intents(replacing intent: EventID) -> [EventID] {
+            guard let own = held.first(where: { $0.intent == intent }) else { return [] }
+            return held.filter { $0.register == own.register && own.order < $0.order }.map(\.intent)
         }
 
         /// Returns whether `order` comes after all folded intents.
@@ -210,7 +227,7 @@ public struct Outbox: Projection {
                 (item.parts, item.claims, item.retries) = (told.parts, told.claims, told.retries)
             }
             if isRegister[event.typeIndex] {
-                guard hold(item, in: register(of: event), order, &key) else { return }
+                guard try hold(&item, in: register(of: event), order, &key) else { return }
             } else {
                 key.state.lastInsert = max(order, key.state.lastInsert ?? order)
             }
@@ -231,24 +248,41 @@ public struct Outbox: Projection {
         return (event.typeIndex, owner)
     }
 
-    /// Replaces the previous intent of a register; returns false if the register already contains a
-    /// later intent.
+    /// Replaces the previous intent of the device for a register; returns false if the device has a
+    /// later intent for the register.
+    ///
+    /// Marks the earlier intents of other devices as superseded.
     private func hold(
-        _ item: OutboxItem, in register: (typeIndex: Int, owner: String), _ order: FoldOrder,
+        _ item: inout OutboxItem, in register: (typeIndex: Int, owner: String), _ order: FoldOrder,
         _ key: inout KeyedState<State>
-    ) -> Bool {
+    ) throws -> Bool {
+        let device = item.event.origin
         let held = State.Held(
             typeIndex: register.typeIndex, owner: register.owner, intent: item.event, order: order,
             isDropped: item.isDropped)
-        for index in key.state.held.indices where key.state.held[index].register == register {
-            let former = key.state.held[index]
+        if let own = key.state.held.firstIndex(where: {
+            $0.register == register && $0.intent.origin == device
+        }) {
+            let former = key.state.held[own]
             guard former.order < order else { return false }
             key.removeItem(OutboxItem.name(of: former.intent, .wanted))
-            key.state.held[index] = held
-            return true
+            key.state.held[own] = held
+        } else {
+            let place = key.state.held.firstIndex {
+                $0.register > register || $0.register == register && $0.intent.origin > device
+            }
+            key.state.held.insert(held, at: place ?? key.state.held.endIndex)
         }
-        let place = key.state.held.firstIndex { $0.register > register }
-        key.state.held.insert(held, at: place ?? key.state.held.endIndex)
+        for other in key.state.held where other.register == register {
+            if order < other.order { item.isSuperseded = true }
+            guard other.order < order else { continue }
+            let name = OutboxItem.name(of: other.intent, .wanted)
+            guard let value = key.item(name) else { continue }
+            var earlier = try OutboxItem(other.intent, decoding: value)
+            guard !earlier.isSuperseded else { continue }
+            earlier.isSuperseded = true
+            key.set(earlier, .wanted)
+        }
         return true
     }
 
@@ -324,7 +358,9 @@ public struct Outbox: Projection {
         guard !outcome.register.isEmpty, [.dispatched, .confirmed].contains(outcome.kind),
             let type = eventTypes.firstIndex(where: { $0.name == outcome.register }),
             owners[type] == nil,
-            let held = key.state.held.first(where: { $0.typeIndex == type }), !held.isDropped,
+            let held = key.state.held.filter({ $0.typeIndex == type }).max(by: {
+                $0.order < $1.order
+            }), !held.isDropped,
             held.intent.description != outcome.intent,
             let milliseconds = held.order.stampMilliseconds
         else { return }
@@ -342,7 +378,7 @@ public struct Outbox: Projection {
         value.add(item.isDerived)
         item.encode(into: &value)
         rows.add(
-            table: 0,
+            table: item.isSuperseded ? Table.superseded : Table.oldestFirst,
             key: RowKey().ascending(item.milliseconds).raw(item.name(place).bytes).text(key.name),
             value: value.bytes)
     }
@@ -359,15 +395,24 @@ public struct Outbox: Projection {
         package var taken: Set<String>
     }
 
-    /// Returns the data of an intent; nil if the intent was confirmed or dropped.
-    package func standing(of intent: Intent, _ views: some ViewReader) throws -> Standing? {
+    /// Returns the data of an intent; nil if the intent was confirmed or dropped, or if a later
+    /// intent replaces it.
+    ///
+    /// - Parameter isOthers: Returns whether a later intent for the same register belongs to
+    ///   another account, so that it replaces nothing.
+    package func standing(
+        of intent: Intent, _ views: some ViewReader,
+        isOthers: (EventID) throws -> Bool = { _ in false }
+    ) throws -> Standing? {
         let state = try views.state(of: self, key: intent.key) ?? State()
         let id = intent.event.id
         let name = OutboxItem.name(of: id, intent.isDerived ? .derived : .wanted)
         if let value = try views.item(of: self, key: intent.key, name: name) {
-            return Standing(
-                item: try OutboxItem(id, isDerived: intent.isDerived, decoding: value),
-                isListed: true, taken: Set(state.taken))
+            let item = try OutboxItem(id, isDerived: intent.isDerived, decoding: value)
+            if item.isSuperseded, try !state.intents(replacing: id).allSatisfy(isOthers) {
+                return nil
+            }
+            return Standing(item: item, isListed: true, taken: Set(state.taken))
         }
         guard intent.isDerived, state.settled != id else { return nil }
         return Standing(
@@ -398,6 +443,9 @@ public struct OutboxItem: Hashable, Sendable {
     public var claims: [EventID] = []
     /// The number of retries requested by the user.
     public var retries: UInt64 = 0
+    /// Whether another device has made a later intent for the same register, which replaces this
+    /// one unless it belongs to another account.
+    public var isSuperseded = false
 
     init(_ event: EventID, at milliseconds: UInt64, isDerived: Bool = false) {
         self.event = event
@@ -532,6 +580,7 @@ public struct OutboxItem: Hashable, Sendable {
         parts = try reader.array { (reader) throws(ModelError) in try Part(decoding: &reader) }
         claims = try reader.array { (reader) throws(ModelError) in try reader.eventID() }
         retries = try reader.uint64()
+        isSuperseded = try reader.bool()
     }
 
     func encode(into writer: inout StateWriter) {
@@ -539,6 +588,7 @@ public struct OutboxItem: Hashable, Sendable {
         writer.add(parts) { $1.encode(into: &$0) }
         writer.add(claims) { $0.add($1) }
         writer.add(retries)
+        writer.add(isSuperseded)
     }
 }
 
@@ -557,11 +607,16 @@ public struct OutboxRow: Hashable, Sendable {
     public var row: [UInt8]
 
     /// Returns items of an outbox, oldest first.
+    ///
+    /// - Parameter isSuperseded: Whether to return the items with `isSuperseded` instead of the
+    ///   others.
     public static func page(
-        of outbox: Outbox, _ views: some ViewReader, after: [UInt8]?, limit: Int
+        of outbox: Outbox, _ views: some ViewReader, isSuperseded: Bool = false, after: [UInt8]?,
+        limit: Int
     ) throws -> [OutboxRow] {
-        try views.rows(
-            of: outbox, table: 0, lower: nil, upper: nil, after: after, limit: limit
+        let table = isSuperseded ? Outbox.Table.superseded : Outbox.Table.oldestFirst
+        return try views.rows(
+            of: outbox, table: table, lower: nil, upper: nil, after: after, limit: limit
         ).map { row in
             try StateReader.read(row.value) { (reader) throws(ModelError) in
                 let key = try Tag(try reader.string())
@@ -577,13 +632,20 @@ public struct OutboxRow: Hashable, Sendable {
 }
 
 extension ProjectionRunner {
-    /// Returns the data of an intent; nil if the intent was confirmed or dropped, or if it belongs
-    /// to none of the outboxes.
+    /// Returns the data of an intent; nil if the intent was confirmed or dropped, if a later intent
+    /// replaces it, or if it belongs to none of the outboxes.
+    ///
+    /// - Parameter isOthers: Returns whether a later intent belongs to another account.
     @available(*, noasync)
-    package func standing(of intent: Intent, in outboxes: [Outbox]) throws -> Outbox.Standing? {
+    package func standing(
+        of intent: Intent, in outboxes: [Outbox],
+        isOthers: (EventID) throws -> Bool = { _ in false }
+    ) throws -> Outbox.Standing? {
         guard let outbox = outboxes.first(where: { $0.tagKind == intent.key.kind }) else {
             return nil
         }
-        return try read([outbox.name]) { try outbox.standing(of: intent, $0) }
+        return try read([outbox.name]) {
+            try outbox.standing(of: intent, $0, isOthers: isOthers)
+        }
     }
 }

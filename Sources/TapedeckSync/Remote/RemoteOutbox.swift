@@ -100,28 +100,54 @@ package struct RemoteOutbox {
             if delaysLane { lanes[intent.key] = lanes[intent.key] ?? state }
             return state == .queued ? lanes[intent.key] ?? .queued : state
         }
+        // Another account's later intents do not replace those of the store's account.
+        let hasOthers = speaker != nil && signIns.hasSeveral
         for outbox in outboxes {
-            var after: [UInt8]?
-            while true {
-                let rows = try runner.read([outbox.name]) {
-                    try OutboxRow.page(of: outbox, $0, after: after, limit: RemoteOutbox.pageCount)
+            for isSuperseded in hasOthers ? [false, true] : [false] {
+                guard try forEach(of: outbox, isSuperseded: isSuperseded, body, state) else {
+                    return
                 }
-                for row in rows {
-                    guard let event = try log.event(row.item.event),
-                        !outbox.isExpired(row.item, of: event.type, at: log.now())
-                    else { continue }
-                    let intent = Intent(event, key: row.key, isDerived: row.item.isDerived)
-                    guard let state = try state(of: intent, row.item) else { continue }
-                    let delivery = RemoteDelivery(
-                        remote: remote.name, event: event, isDerived: intent.isDerived,
-                        state: state)
-                    guard try body(delivery, row.item, row.key) else { return }
-                }
-                guard rows.count == RemoteOutbox.pageCount else { break }
-                after = rows.last?.row
             }
         }
         try forEachDerived(body, state)
+    }
+
+    /// Calls `body` with the items of an outbox; returns false if `body` does.
+    private func forEach(
+        of outbox: Outbox, isSuperseded: Bool,
+        _ body: (RemoteDelivery, OutboxItem, Tag) throws -> Bool,
+        _ state: (Intent, OutboxItem) throws -> RemoteDelivery.State?
+    ) throws -> Bool {
+        var after: [UInt8]?
+        while true {
+            let rows = try runner.read([outbox.name]) {
+                try OutboxRow.page(
+                    of: outbox, $0, isSuperseded: isSuperseded, after: after,
+                    limit: RemoteOutbox.pageCount)
+            }
+            for row in rows {
+                guard let event = try log.event(row.item.event),
+                    !outbox.isExpired(row.item, of: event.type, at: log.now())
+                else { continue }
+                let intent = Intent(event, key: row.key, isDerived: row.item.isDerived)
+                if isSuperseded, try !isRevived(intent) { continue }
+                guard let state = try state(intent, row.item) else { continue }
+                let delivery = RemoteDelivery(
+                    remote: remote.name, event: event, isDerived: intent.isDerived, state: state)
+                guard try body(delivery, row.item, row.key) else { return false }
+            }
+            guard rows.count == RemoteOutbox.pageCount else { return true }
+            after = rows.last?.row
+        }
+    }
+
+    /// Returns whether a superseded intent belongs to the store's account and all later ones to
+    /// other accounts.
+    private func isRevived(_ intent: Intent) throws -> Bool {
+        guard let speaker, !signIns.isOthers(intent.event.id, than: speaker) else { return false }
+        return try runner.standing(of: intent, in: outboxes) {
+            signIns.isOthers($0, than: speaker)
+        } != nil
     }
 
     private static let pageCount = 200

@@ -5,8 +5,8 @@ internal import TapedeckProjections
 extension RemoteSession {
     /// The progress of delivering: the outboxes are scanned repeatedly until a scan sends nothing.
     struct Delivering {
-        /// The number of outboxes completed in this scan; `after` is the position in the next
-        /// outbox.
+        /// The number of tables completed in this scan, two for each outbox; `after` is the position
+        /// in the next table.
         fileprivate var outbox = 0
         fileprivate var after: [UInt8]?
         fileprivate var hasDone = false
@@ -101,11 +101,12 @@ extension RemoteSession {
     /// Reads more intents from the outboxes; returns false if there are none.
     private mutating func refill() throws -> Bool {
         let (limit, now) = (RemoteSession.rowsPerPass, now)
-        while delivering.outbox <= outboxes.count {
+        // Each outbox is read twice: another account's later intents do not replace this account's.
+        while delivering.outbox <= 2 * outboxes.count {
             let (number, after) = (delivering.outbox, delivering.after)
             let connector = connector
             var last: [UInt8]?
-            if number == outboxes.count {
+            if number == 2 * outboxes.count {
                 let found = try runner.read(connector.lookups.map(\.name)) {
                     try connector.derived($0, after: after, limit: limit)
                 }
@@ -116,10 +117,14 @@ extension RemoteSession {
                     }
                 }
             } else {
-                let outbox = outboxes[number]
-                let rows = try runner.read([outbox.name]) {
-                    try OutboxRow.page(of: outbox, $0, after: after, limit: limit)
-                }
+                let (outbox, isSuperseded) = (outboxes[number / 2], number % 2 == 1)
+                let rows =
+                    try isSuperseded && !connection.signIns().hasSeveral
+                    ? []
+                    : runner.read([outbox.name]) {
+                        try OutboxRow.page(
+                            of: outbox, $0, isSuperseded: isSuperseded, after: after, limit: limit)
+                    }
                 last = rows.count < limit ? nil : rows.last?.row
                 delivering.queue = try rows.compactMap { row in
                     // Skip derived intents, which the connector lists itself.
@@ -139,7 +144,11 @@ extension RemoteSession {
 
     /// Returns the outbox's data for an intent; nil if the intent has ended.
     func standing(of intent: Intent) throws -> Outbox.Standing? {
-        let standing = try runner.standing(of: intent, in: outboxes)
+        let (connection, account) = (connection, login.account)
+        let standing = try runner.standing(of: intent, in: outboxes) { later in
+            guard let account, !account.isAnonymous else { return false }
+            return try connection.signIns().isOthers(later, than: account.user)
+        }
         return standing?.item.end == nil ? standing : nil
     }
 

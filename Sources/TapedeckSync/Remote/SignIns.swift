@@ -11,6 +11,9 @@ package struct SignIns: Sendable {
     private var bySequence: [OriginID: [(sequence: UInt64, account: Account)]] = [:]
     private let accountCount: Int
 
+    /// Whether the log contains sign-ins to several accounts.
+    var hasSeveral: Bool { accountCount > 1 }
+
     /// An account to which users have signed in.
     package struct Account: Hashable, Sendable {
         /// The account's name on the remote.
@@ -52,18 +55,29 @@ package struct SignIns: Sendable {
         of change: EventID, from user: String, at remote: Remote, on device: OriginID
     ) -> SyncFailure? {
         guard let signIns = bySequence[change.origin] else {
-            guard accountCount > 1, change.origin != device else { return nil }
+            guard hasSeveral, change.origin != device else { return nil }
             return SyncFailure(
                 .conditionFailed,
                 "the device that made this change has not logged in to \(own: remote.name), so it is"
                     + " unknown whose change it is; log in on that device, or drop the change")
         }
-        let author = (signIns.last { $0.sequence < change.sequence } ?? signIns[0]).account
+        let author = SignIns.author(of: change, signIns)
         guard author.user != user else { return nil }
         return SyncFailure(
             .conditionFailed,
             "this change belongs to account \(author.shown), but this store belongs to another"
                 + " account on \(own: remote.name); the change waits until you drop it")
+    }
+
+    /// Returns whether a change is known to belong to another account.
+    func isOthers(_ change: EventID, than user: String) -> Bool {
+        bySequence[change.origin].map { SignIns.author(of: change, $0).user != user } ?? false
+    }
+
+    private static func author(
+        of change: EventID, _ signIns: [(sequence: UInt64, account: Account)]
+    ) -> Account {
+        (signIns.last { $0.sequence < change.sequence } ?? signIns[0]).account
     }
 
     /// Returns the name by which the user knows an account.

@@ -268,6 +268,55 @@ import Testing
         }
     }
 
+    /// A like that is never sent from the owner's account must not replace the owner's like.
+    @Test(arguments: [true, false], [true, false])
+    func changesOfAnotherAccountDoNotReplaceTheOwners(isOwnerLast: Bool, isOn: Bool) throws {
+        let rig = ShelbyV1Rig()
+        let (ada, ben) = try signedInDevices(rig)
+        let video = try rig.untouched()[0]
+        var changes: [EventID] = []
+        for device in isOwnerLast ? [ben, ada] : [ada, ben] {
+            let liked = ShelbyV1Rig.liked(video, device === ada || isOn)
+            changes.append(try device.append(liked))
+            rig.world.clock.advance(by: .seconds(1))
+        }
+        let server = SequencingServer()
+        try server.sync(ada, ben)
+        try signIn(account(of: ada), on: ada)
+        try syncAll(server, rig, ada, ben)
+        let likes = try rig.effects(.like)
+        #expect(likes.count == 1)
+        #expect(try likes.allSatisfy { try $0.account == account(of: ada) })
+        let waiting = try ada.outbox()
+        #expect(waiting.map(\.event.id) == (isOwnerLast ? [] : [changes[1]]))
+        for delivery in waiting { _ = try remotes(ada).drop(delivery.event.id) }
+        try syncAll(server, rig, ada, ben)
+        #expect(try ada.outbox().isEmpty)
+        #expect(try rig.effects(.like).count == 1)
+    }
+
+    /// With a single account, the latest change of any device is the only one that is sent.
+    @Test func changesOfTheSameAccountReplaceEachOther() throws {
+        let rig = ShelbyV1Rig()
+        let ada = try rig.device()
+        let tablet = try RemoteDevice(
+            rig.world, "shelby", AccountTests.adasLogin, seed: 2, root: "/v1")
+        for device in [ada, tablet] {
+            try device.sync()
+            try signIn(account(of: device), on: device)
+        }
+        // The log also knows an account that was replaced.
+        try ada.append(SignedIn.with { ($0.account, $0.system) = ("other", "shelby") })
+        try signIn(account(of: ada), on: ada)
+        let video = try rig.untouched()[0]
+        try ada.append(ShelbyV1Rig.liked(video, true))
+        rig.world.clock.advance(by: .seconds(1))
+        try tablet.append(ShelbyV1Rig.liked(video, false))
+        try syncAll(SequencingServer(), rig, ada, tablet)
+        #expect(try rig.effects(.like).isEmpty)
+        for device in [ada, tablet] { #expect(try device.outbox().isEmpty) }
+    }
+
     /// Each user follows the hint with an account of their own, before their devices sync again.
     @Test(arguments: [true, false])
     func accountsThatReplaceEachOtherLeaveOneOwner(isAdaLast: Bool) async throws {

@@ -67,6 +67,46 @@ import Testing
         }
     }
 
+    /// The latest toggle of another device may belong to another account, so it only supersedes.
+    @Test func togglesOfOtherDevicesAreSuperseded() throws {
+        var script = Script()
+        var toggles: [EventID] = []
+        for (second, origin) in [(1, 1), (2, 2), (3, 1), (4, 3)] {
+            try script.toggle(second % 2 == 1, at: Double(second), origin: UInt64(origin))
+            toggles.append(try #require(script.events.last).id)
+        }
+        #expect(try items(script).map(\.event) == [toggles[3]])
+        func superseded() throws -> [EventID] {
+            let reader = try FoldedReader(script.events, [OutboxTests.outbox])
+            return try OutboxRow.page(
+                of: OutboxTests.outbox, reader, isSuperseded: true, after: nil, limit: 100
+            ).map(\.item.event)
+        }
+        // The first toggle was replaced by a later one of the same device.
+        #expect(try superseded() == [toggles[1], toggles[2]])
+        func isPending(_ toggle: EventID, others: EventID...) throws -> Bool {
+            let reader = try FoldedReader(script.events, [OutboxTests.outbox])
+            let event = try #require(script.events.first { $0.id == toggle })
+            let proposal = event.proposal
+            let envelope = EventEnvelope(
+                id: toggle, position: .start, stamp: event.stamp, type: proposal.type,
+                schemaVersion: proposal.schemaVersion, tags: proposal.tags, fact: nil,
+                causation: nil, correlation: nil, reissuedFrom: nil, retention: proposal.retention,
+                encoding: .plain, keyID: [], payload: proposal.payload)
+            let intent = Intent(envelope, key: try Tag("video", "youtube:one"))
+            return try OutboxTests.outbox.standing(of: intent, reader) { others.contains($0) }
+                != nil
+        }
+        #expect(try !isPending(toggles[1]) && !isPending(toggles[2]) && isPending(toggles[3]))
+        #expect(try !isPending(toggles[1], others: toggles[2]))
+        #expect(try isPending(toggles[1], others: toggles[2], toggles[3]))
+        #expect(try isPending(toggles[2], others: toggles[3]))
+        // A superseded toggle can be confirmed, too.
+        script.add(try OutboxTests.outcome(.confirmed, of: toggles[2]), at: 5)
+        #expect(try superseded() == [toggles[1]])
+        #expect(try items(script).map(\.event) == [toggles[3]])
+    }
+
     @Test func endedTogglesStayEndedIfNothingWasSentSince() throws {
         let type = WatchLaterToggled.eventType
         var script = Script()
