@@ -20,7 +20,7 @@ extension EventLog {
     /// store.
     ///
     /// Throws `LogError`: `.diskFull`, `.accessDenied`, `.notFound` (no such directory),
-    /// `.damaged`, `.usage` (a path inside the store).
+    /// `.damaged`, `.usage` (a path inside the store), `.busy` (the store is being compacted).
     @available(*, noasync)
     @discardableResult
     public func backup(
@@ -30,7 +30,7 @@ extension EventLog {
         try directory.checkIsOutside(path)
         settleBuffered()
         try EventLog.checkIntact(
-            try verify(progress: progress), directory.log,
+            try verifyForBackup(progress), directory.log,
             hint: "storectl verify lists what is damaged; keep your earlier backups")
         let part = try ReplacedFile(replacing: path)
         let (file, copy) = (part.file, part.path)
@@ -52,6 +52,24 @@ extension EventLog {
         }
         try part.place()
         return summary
+    }
+
+    /// The maximum number of times that the log is verified if it is compacted meanwhile.
+    static let backupAttemptsMax = 4
+
+    private func verifyForBackup(
+        _ progress: LogProgress.Report?
+    ) throws(LogError) -> VerifyReport {
+        for _ in 1...EventLog.backupAttemptsMax {
+            do throws(LogError) {
+                return try verify(progress: progress)
+            } catch {
+                guard error.code == .busy else { throw error }
+            }
+        }
+        throw LogError(
+            .busy, "the store is being compacted, so it cannot be verified for a backup",
+            hint: "back up the store after the compaction")
     }
 
     private static func checkIntact(

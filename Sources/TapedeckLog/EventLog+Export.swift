@@ -34,20 +34,59 @@ extension EventLog {
         try directory.checkIsOutside(path)
         settleBuffered()
         let head = try currentHead().rawValue
-        var writer = ExportWriter(try ReplacedFile(replacing: path))
-        try writer.begin(store: storeID, version: UInt32(try storageFormat()))
+        if let summary = try exportInSteps(through: head, to: path, progress) { return summary }
+        // A long transaction makes a file that is being written grow, so it is only the last resort.
+        var writer = try exportWriter(path)
+        try readRefreshed { transaction in
+            var position: UInt64 = 0
+            while position < head {
+                position = try self.exportBlock(
+                    &writer, transaction, after: position, through: head)
+                progress?(LogProgress(phase: .writing, done: position, total: head))
+            }
+        }
+        return try writer.end()
+    }
+
+    /// Exports each block in its own transaction; returns nil if the store was compacted meanwhile.
+    private func exportInSteps(
+        through head: UInt64, to path: String, _ progress: LogProgress.Report?
+    ) throws(LogError) -> ExportSummary? {
+        let round = try compactionRound()
+        var writer = try exportWriter(path)
         var position: UInt64 = 0
         while position < head {
             let from = position
-            position = try readRefreshed { transaction in
-                writer.learn(self.names)
-                return try self.fill(&writer, transaction, after: from, through: head)
+            do throws(LogError) {
+                position = try readRefreshed {
+                    try self.exportBlock(&writer, $0, after: from, through: head)
+                }
+            } catch {
+                // A range stub can contain events of two blocks.
+                if error.code == .damaged, try compactionRound() != round { return nil }
+                throw error
             }
-            guard position > from else { throw LogError.damagedRecord(from + 1, "it is missing") }
-            try writer.flush()
             progress?(LogProgress(phase: .writing, done: position, total: head))
         }
-        return try writer.end()
+        return try compactionRound() == round ? writer.end() : nil
+    }
+
+    private func exportWriter(_ path: String) throws(LogError) -> ExportWriter {
+        var writer = ExportWriter(try ReplacedFile(replacing: path))
+        try writer.begin(store: storeID, version: UInt32(try storageFormat()))
+        return writer
+    }
+
+    /// Writes one block, and returns the last position read.
+    private func exportBlock(
+        _ writer: inout ExportWriter, _ transaction: borrowing ReadTransaction, after: UInt64,
+        through head: UInt64
+    ) throws -> UInt64 {
+        writer.learn(names)
+        let position = try fill(&writer, transaction, after: after, through: head)
+        guard position > after else { throw LogError.damagedRecord(after + 1, "it is missing") }
+        try writer.flush()
+        return position
     }
 
     /// Reads one block into `writer`, and returns the last position read.

@@ -44,10 +44,15 @@ import Testing
     }
 
     /// A log with events of which nine in ten can be compacted.
-    private func ticks(_ count: Int, _ directory: TemporaryDirectory) throws -> EventLog {
+    private func ticks(
+        _ count: Int, bytes: Int = 1, _ directory: TemporaryDirectory
+    ) throws -> EventLog {
         let log = try directory.store()
+        let rest = [UInt8](repeating: 0, count: bytes - 1)
         try log.appendBlocking(
-            (0..<count).map { ProposedEvent(type: "Tick", tags: [], payload: [UInt8($0 % 200)]) })
+            (0..<count).map {
+                ProposedEvent(type: "Tick", tags: [], payload: [UInt8($0 % 200)] + rest)
+            })
         return log
     }
 
@@ -97,9 +102,11 @@ import Testing
         }
     }
 
-    @Test func exportContinuesAfterACompaction() throws {
+    /// With large events, the blocks of an export end within range stubs.
+    @Test(arguments: [(3 * ExportFormat.eventsPerBlockMax, 1), (5_000, 1_500)])
+    func exportContinuesAfterACompaction(_ count: Int, bytes: Int) throws {
         let directory = try TemporaryDirectory()
-        let log = try ticks(3 * ExportFormat.eventsPerBlockMax, directory)
+        let log = try ticks(count, bytes: bytes, directory)
         defer { log.close() }
         var isCompacted = false
         try log.export(to: directory.file("all.tdx")) { _ in

@@ -228,7 +228,6 @@ package struct WhaleConnector: Connector {
                 try known.openQuestions().filter { isMissing($0.question, in: list) }
                     .map(removal))
         case .comments(let answer):
-            guard isCounted(list) else { return ListFindings(isPartial: true) }
             let removals: [ProposedEvent] = try known.comments(on: Tag("answer", answer)).compactMap
             { id in
                 guard id.hasPrefix(WhaleDocuments.commentPrefix),
@@ -239,9 +238,8 @@ package struct WhaleConnector: Connector {
                 (comment.comment, comment.answer, comment.removed) = (id, answer, true)
                 return try ProposedEvent(observation: comment, observedAt: list.readAt)
             }
-            return ListFindings(removals: removals)
+            return findings(for: list, removals)
         case .likes(let answer):
-            guard isCounted(list) else { return ListFindings(isPartial: true) }
             let removals: [ProposedEvent] = try known.likes(of: Tag("answer", answer)).compactMap {
                 known in
                 guard !list.entries.contains(known.like) else { return nil }
@@ -250,7 +248,7 @@ package struct WhaleConnector: Connector {
                 like.removed = true
                 return try ProposedEvent(observation: like, observedAt: list.readAt)
             }
-            return ListFindings(removals: removals)
+            return findings(for: list, removals)
         case nil: return ListFindings()
         }
     }
@@ -271,10 +269,16 @@ package struct WhaleConnector: Connector {
         return removal
     }
 
-    /// Returns whether a list has as many entries as the answer's count; a page may omit rows.
-    private func isCounted(_ list: WholeList) -> Bool {
-        guard let count = list.version.flatMap({ Int($0) }) else { return false }
-        return list.entries.count >= count
+    /// Returns the findings for a list with a count; a page may omit rows.
+    ///
+    /// If the answer's count is wrong, the list must differ from it as in earlier readings.
+    private func findings(for list: WholeList, _ removals: [ProposedEvent]) -> ListFindings {
+        guard let count = list.version.flatMap({ Int($0) }) else {
+            return ListFindings(isPartial: true)
+        }
+        if list.entries.count >= count - list.surplus { return ListFindings(removals: removals) }
+        guard list.entries.count >= count else { return ListFindings(isPartial: true) }
+        return ListFindings(removals: removals, isPartial: true, needConfirmation: true)
     }
 
     private func isMissing(_ id: String, in list: WholeList) -> Bool {

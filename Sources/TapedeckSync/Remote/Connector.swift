@@ -348,6 +348,9 @@ package struct WholeList: Sendable {
     package var version: String?
     /// The number of entries according to the remote; nil if the remote does not report a number.
     package var total: Int?
+    /// The number by which the remote's version exceeds the number of entries, if two readings in a
+    /// row have shown the same difference; 0 otherwise, and negative if the version is too low.
+    package var surplus = 0
     /// Whether several pages showed the same entry, so that another entry may have been on none.
     package var hasRepeats = false
     /// The entries of the lists that were read completely earlier in the same pass, by name.

@@ -303,15 +303,20 @@ extension RemoteSession {
             return true
         }
 
+        /// Whether the next page belongs to a linked list.
+        var isAtLead: Bool { walks.last?.isLead ?? false }
+
         /// Records a failure of the next page.
         ///
+        /// - Parameter isLead: Whether any page that was read in this pass shows that other pages
+        ///   can be read; otherwise, it must have been read after the first failure.
         /// - Returns: Whether the page keeps failing although other pages could be read.
-        mutating func failsAlone() -> Bool {
+        mutating func failsAlone(isLead: Bool) -> Bool {
             guard let last = walks.indices.last else { return false }
             if walks[last].failures.count == 0 { walks[last].failures.readBefore = readCount }
             walks[last].failures.count += 1
             return walks[last].failures.count >= Reading.failuresMax
-                && readCount > walks[last].failures.readBefore
+                && readCount > (isLead ? 0 : walks[last].failures.readBefore)
         }
 
         /// Drops the feeds whose names begin with a prefix.
@@ -494,7 +499,13 @@ extension RemoteSession {
     private mutating func record(
         _ ended: Reading.Ended, _ account: RemoteAccount, _ freshRows: [SyncRow] = []
     ) throws {
-        var removals = try removals(from: ended.lists, account)
+        var lists = ended.lists
+        if let mark = ended.covered.flatMap({ CountMark($0) }), mark.readAt != nil {
+            for index in lists.indices where lists[index].version != nil {
+                lists[index].surplus = mark.count - mark.shown
+            }
+        }
+        var removals = try removals(from: lists, account)
         reading.note(ended)
         if let part = ended.firstPart {
             try remember(part, isAtEnd: ended.hasReachedEnd, &removals.memories)

@@ -572,12 +572,18 @@ package struct RemoteSession {
     /// Postpones a page whose request failed, or skips the page until the next pass if it keeps
     /// failing although other pages can be read.
     ///
+    /// A linked list that cannot be read must not stop the deliveries and the other lists, even if
+    /// the feeds of this remote do not stand alone.
+    ///
     /// Returns false if the failure may affect the entire remote.
     private mutating func leave(_ page: RemotePage, _ failure: SyncFailure) throws -> Bool {
-        guard connector.manifest.reading.feedsStandAlone,
-            [.unavailable, .offline, .redirected].contains(failure.code)
-        else { return false }
-        if reading.failsAlone() {
+        let codes: [ErrorCode] = [.unavailable, .redirected]
+        let isLead = reading.isAtLead && failure.retryAfter == nil && codes.contains(failure.code)
+        let standsAlone =
+            connector.manifest.reading.feedsStandAlone
+            && (codes.contains(failure.code) || failure.code == .offline)
+        guard isLead || standsAlone else { return false }
+        if reading.failsAlone(isLead: isLead && !standsAlone) {
             try giveUp(page, failure)
             return true
         }

@@ -55,6 +55,30 @@ import Testing
         desk.world.portal = nil
     }
 
+    // MARK: - Lists that cannot be read
+
+    /// One list that the remote cannot show must not stop the rest of the sync.
+    @Test(arguments: [500, 200]) func failingListStopsNeitherChangesNorOtherLists(
+        _ status: Int
+    ) throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        try desk.change { $0.world.comments.append(comment(9, "new")) }
+        desk.world.portal = { request in
+            request.method == "GET" && request.path == CountedListTests.comments
+                ? RemoteResponse(status: status, headers: [], body: []) : nil
+        }
+        try desk.comment("mine")
+        desk.world.clock.advance(by: .seconds(60))
+        try desk.device.sync(failuresMax: 3)
+        #expect(desk.effects == ["comment 1 mine"])
+        #expect(try desk.device.outbox().isEmpty)
+        #expect(try desk.device.status().message?.contains("answers/1/comments") == true)
+        desk.world.portal = nil
+        try sync(desk)
+        #expect(try Set(desk.texts()) == ["nice", "new", "mine"])
+    }
+
     // MARK: - Changes that no count shows
 
     @Test func commentThatReplacesAnotherIsReadWithinADay() throws {
@@ -140,12 +164,9 @@ import Testing
     @Test(arguments: [[], [1, 9]]) func wrongCountsCauseOneMoreReading(_ ids: [Int]) throws {
         let desk = try WhaleDesk()
         let tablet = try RemoteDevice(desk.world, "whale", WhaleDesk.secrets, seed: 2)
-        let rows = ids.map { #"{"id":\#($0),"content":"nice","answer_id":1}"# }
-        let json =
-            #"{"page":0,"per_page":100,"total_pages":1,"data":[\#(rows.joined(separator: ","))]}"#
+        let answer = comments(ids)
         desk.world.portal = { request in
-            request.method == "GET" && request.path == CountedListTests.comments
-                ? RemoteResponse(status: 200, body: Array(json.utf8)) : nil
+            request.method == "GET" && request.path == CountedListTests.comments ? answer : nil
         }
         func isAsked(_ seconds: Int = 60, with device: RemoteDevice? = nil) throws -> Bool {
             try sync(desk, after: seconds, with: device).contains(CountedListTests.comments)
@@ -156,6 +177,49 @@ import Testing
         #expect(try !isAsked(with: tablet))
         #expect(try isAsked(CountedListTests.day))
         #expect(try !isAsked())
+    }
+
+    /// Returns the response for the comments on an answer that has the given comments.
+    private func comments(_ ids: [Int]) -> RemoteResponse {
+        let rows = ids.map { #"{"id":\#($0),"content":"c\#($0)","answer_id":1}"# }
+        let json =
+            #"{"page":0,"per_page":100,"total_pages":1,"data":[\#(rows.joined(separator: ","))]}"#
+        return RemoteResponse(status: 200, body: Array(json.utf8))
+    }
+
+    /// Removals are found although the remote always counts one comment too many, and a list that
+    /// is cut once removes nothing although the remote always counts too few.
+    @Test(arguments: [true, false]) func removalsAreFoundDespiteWrongCounts(isTooHigh: Bool) throws
+    {
+        let desk = try WhaleDesk()
+        var ids = isTooHigh ? [1] : [1, 2, 3, 4]
+        if isTooHigh { try desk.change { $0.world.comments.append(comment(9, "c9")) } }
+        desk.world.portal = { [self] request in
+            guard request.method == "GET", request.path == CountedListTests.comments else {
+                return nil
+            }
+            return comments(ids)
+        }
+        for _ in 0..<3 { try sync(desk) }
+        #expect(try desk.texts().count == ids.count)
+        if isTooHigh {
+            // One comment leaves and one arrives.
+            ids = [5]
+            try sync(desk, after: CountedListTests.day)
+            #expect(try desk.texts() == ["c5"])
+        } else {
+            let all = ids
+            ids = [1, 2]
+            try sync(desk, after: CountedListTests.day)
+            #expect(try desk.texts().count == 4)
+            ids = all
+            try sync(desk, after: CountedListTests.day)
+            #expect(try desk.texts().count == 4)
+            // A comment that is missing twice was removed.
+            ids = [1, 2, 3]
+            for _ in 0..<2 { try sync(desk, after: CountedListTests.day) }
+            #expect(try desk.texts() == ["c1", "c2", "c3"])
+        }
     }
 
     @Test func dailyReadingsAreSpreadOverSeveralSyncs() throws {
