@@ -400,6 +400,24 @@ import Testing
         }
     }
 
+    /// A client that only stops sending can still read a response.
+    @Test func bodiesThatEndEarlyGetAnError() async throws {
+        try await RunningServer.with { it in
+            let answer = try await onThread {
+                let connection = try it.connect()
+                try connection.writeHead(
+                    "POST", "/v1/push",
+                    ["Authorization": "Bearer \(it.token)", "Content-Length": "50"])
+                try connection.write([1, 2, 3])
+                connection.endWriting()
+                return try connection.readAnswer()
+            }
+            #expect(answer.status == 400)
+            let error = try answer.error().error
+            #expect(error.code == "malformedRequest" && error.message.contains("ended early"))
+        }
+    }
+
     @Test func responsesToHeadHaveNoBody() async throws {
         try await RunningServer.with { it in
             try await onThread {

@@ -48,7 +48,7 @@ struct HTTPFailure: Error {
 
     /// The status of a request whose client has disconnected, used only in logs and metrics.
     ///
-    /// nginx uses the same status code. A client that only stopped sending receives `sentStatus`.
+    /// nginx uses the same status code. A client that only stopped sending receives `sent`.
     static let clientGone = HTTPResponse.Status(code: 499, reasonPhrase: "Client Closed Request")
 
     init(_ error: ServerError, status: HTTPResponse.Status? = nil) {
@@ -63,9 +63,13 @@ struct HTTPFailure: Error {
         }
     }
 
-    /// The status of the response.
-    var sentStatus: HTTPResponse.Status {
-        status == HTTPFailure.clientGone ? .badRequest : status
+    /// The failure as it is sent to the client.
+    var sent: HTTPFailure {
+        guard status == HTTPFailure.clientGone else { return self }
+        return HTTPFailure(
+            ServerError(
+                .malformedRequest, "the body of the request ended early",
+                hint: "send as many bytes as the headers announce"))
     }
 
     static func methodNotAllowed(_ route: SyncRoute) -> HTTPFailure {

@@ -246,11 +246,12 @@ struct SyncResponder: HTTPResponder {
     private func render(_ failure: HTTPFailure, to request: Request) -> Response {
         let format = BodyHeaders(tolerating: request.headers).answers
         // Strings and bytes can always be encoded.
+        let failure = failure.sent
         let bytes = (try? failure.error.wire.encoded(as: format)) ?? []
         var headers = failure.headers
         headers[.contentType] = format.mediaType
         return Response(
-            status: failure.sentStatus, headers: headers,
+            status: failure.status, headers: headers,
             body: .init(byteBuffer: ByteBuffer(bytes: bytes)))
     }
 

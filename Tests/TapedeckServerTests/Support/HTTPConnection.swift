@@ -47,6 +47,9 @@ final class HTTPConnection: @unchecked Sendable {
 
     deinit { close(file) }
 
+    /// Ends sending; the connection can still receive.
+    func endWriting() { shutdown(file, Int32(SHUT_WR)) }
+
     func write(_ bytes: [UInt8]) throws {
         var written = 0
         while written < bytes.count {
