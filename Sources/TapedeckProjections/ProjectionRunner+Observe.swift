@@ -31,7 +31,10 @@ extension ProjectionRunner {
                         for change in changes {
                             // Once a change is dropped, all later changes are useless, so start
                             // over with a reset.
-                            if case .dropped = stream.yield(change) { place = nil }
+                            if case .dropped = stream.yield(change) {
+                                place = nil
+                                break
+                            }
                         }
                         try await Task.sleep(for: ProjectionRunner.pollInterval)
                     } catch {
