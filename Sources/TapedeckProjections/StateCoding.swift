@@ -46,7 +46,7 @@ public struct StateWriter: Sendable {
         bytes.append(contentsOf: value)
     }
     /// Adds byte arrays that are already encoded; see `StateReader.encodedBytes`.
-    public mutating func add(encoded value: [UInt8]) { bytes.append(contentsOf: value) }
+    package mutating func add(encoded value: [UInt8]) { bytes.append(contentsOf: value) }
     /// Adds a position in the canonical order.
     public mutating func add(_ value: FoldOrder) { value.append(to: &bytes) }
     /// Adds whether there is a value, then the value.
@@ -116,7 +116,7 @@ public struct StateReader {
     /// Reads several byte arrays and returns them as they are encoded, with their lengths.
     ///
     /// Costs one allocation. `read` decodes the result later if it is needed.
-    public mutating func encodedBytes(_ count: Int) throws(ModelError) -> [UInt8] {
+    package mutating func encodedBytes(_ count: Int) throws(ModelError) -> [UInt8] {
         let start = reader.offset
         for _ in 0..<count { _ = try found(reader.prefixed()) }
         return Array(UnsafeRawBufferPointer(rebasing: reader.bytes[start..<reader.offset]))
