@@ -90,7 +90,8 @@ extension WireMessage {
         } catch {
             throw ModelError(
                 .malformedRequest,
-                "the body is not a \(Self.protoMessageName): \(ForeignError.text(error))")
+                "the body is not a \(Self.protoMessageName) in \(format.mediaType)",
+                hint: "schema/tapedeck/sync/v1/sync.proto defines the message")
         }
     }
 

@@ -174,6 +174,8 @@ import Testing
                 415, "malformedRequest", "POST", "/v1/push", ["Content-Type": "text/plain"])
             try await check(
                 415, "malformedRequest", "POST", "/v1/push", ["Content-Encoding": "gzip"])
+            try await check(
+                415, "malformedRequest", "POST", "/v1/push", ["Transfer-Encoding": "gzip, chunked"])
             for body: [UInt8] in [[], [0xFF, 0xFF, 0xFF], [0x7D, 0, 0, 0, 1]] {
                 try await check(400, "altered", "POST", "/v1/push", [:], body)
             }
@@ -238,10 +240,11 @@ import Testing
     @Test func bodiesThatAreTooLargeAreRefused() async throws {
         try await RunningServer.with { it in
             // The body is refused because of its announced length, before it arrives.
-            let claimed = try await it.send(
-                "POST", "/v1/push", ["Content-Length": String(64 << 20)])
-            #expect(claimed.status == 413)
-            #expect(claimed.headers["connection"] == "close")
+            for length in [String(64 << 20), String(UInt64.max)] {
+                let claimed = try await it.send("POST", "/v1/push", ["Content-Length": length])
+                #expect(claimed.status == 413)
+                #expect(claimed.headers["connection"] == "close")
+            }
             // Without an announced length, the body is refused because of its received length.
             let part = [UInt8](repeating: 0, count: 1 << 20)
             let head = Array("100000\r\n".utf8)
@@ -334,6 +337,19 @@ import Testing
                 }
             }
             #expect(statuses == [400, 400, 404])
+        }
+    }
+
+    @Test(arguments: ["HTTP/1.0\r\n", "HTTP/1.1\r\nHost: a\r\nConnection: Close\r\n"])
+    func connectionsThatAreNotKeptAliveAreClosed(_ head: String) async throws {
+        try await RunningServer.with { it in
+            let isClosed = try await onThread {
+                let connection = try it.connect()
+                try connection.write(Array("GET /health \(head)\r\n".utf8))
+                #expect(try connection.readAnswer().status == 200)
+                return connection.isEnded()
+            }
+            #expect(isClosed)
         }
     }
 

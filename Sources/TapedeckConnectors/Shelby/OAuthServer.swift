@@ -135,7 +135,8 @@ struct OAuthServer {
                     hint: "check the address of the OAuth server (--oauth-url)")
             default:
                 throw SyncFailure(
-                    failure.code, "\(own: url(path)): \(failure.text)", hint: failure.hint,
+                    failure.code, "\(own: url(path)): \(failure.text)",
+                    hint: failure.hint ?? OAuthServer.hintToTryAgain,
                     retryAfter: failure.retryAfter)
             }
         }
@@ -150,6 +151,10 @@ struct OAuthServer {
         else { throw noToken(path) }
         return Token(text: token, secret: secret, fields: fields)
     }
+
+    private static let hintToTryAgain =
+        "log in again in a few minutes; if the error remains, check the address of the OAuth"
+        + " server (--oauth-url)"
 
     private func noToken(_ path: Path) -> SyncFailure {
         SyncFailure(

@@ -367,6 +367,7 @@ package struct ShelbyConnector: Connector {
     private static func failure(
         _ members: [String: JSONValue], _ response: RemoteResponse
     ) -> SyncFailure {
+        if members["err"] == nil, let failure = response.failure { return failure }
         let text = text(members)
         let lower = " " + text.description.lowercased()
         let isLogin = loginWords.contains { lower.contains(" " + $0) }
@@ -394,10 +395,11 @@ package struct ShelbyConnector: Connector {
         return "\(message.prefix(200))"
     }
 
-    /// Returns the failure with the remote's own message.
+    /// Returns the failure with the remote's own message, if there is one.
     private static func named(
         _ failure: SyncFailure, _ members: [String: JSONValue]
     ) -> SyncFailure {
+        guard case .string = members["err"] else { return failure }
         var failure = failure
         failure.text = text(members)
         return failure

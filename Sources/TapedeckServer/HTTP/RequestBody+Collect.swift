@@ -33,6 +33,11 @@ struct BodyHeaders {
                 "send \(WireFormat.protobuf.mediaType) or \(WireFormat.json.mediaType)")
         }
         answers = BodyHeaders.accepted(headers[.accept]) ?? format
+        if let coding = headers[.transferEncoding], coding.lowercased() != "chunked" {
+            throw HTTPFailure.unsupported(
+                "the transfer encoding \(coding.prefix(80)) is not supported",
+                "send the body as chunked, or with a Content-Length")
+        }
         switch headers[.contentEncoding]?.lowercased() {
         case nil, "identity": break
         case SyncCompression.coding: isCompressed = true
@@ -81,7 +86,7 @@ extension Request {
     }
 
     /// The announced size of the body; nil if none was announced.
-    private var claimedBytes: Int? { headers[.contentLength].flatMap { Int($0) } }
+    private var claimedBytes: Int? { headers[.contentLength].map { Int($0) ?? .max } }
 
     /// Reads and decompresses the body; `bytesMax` limits its size before and after decompression.
     ///

@@ -22,6 +22,7 @@ struct SyncRequestContext: RequestContext {
     func closeSoon(_ gate: RequestGate) {
         let channel = channel
         let connection = connection
+        gate.refuseMore(on: connection)
         channel.closeFuture.whenComplete { _ in gate.forget(connection) }
         channel.eventLoop.scheduleTask(in: .seconds(Int64(ServerLimits.unreadBodySecondsMax))) {
             channel.close(promise: nil)

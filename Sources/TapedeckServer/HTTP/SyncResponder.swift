@@ -50,7 +50,6 @@ struct SyncResponder: HTTPResponder {
         // Otherwise, a client could hold the connection by sending the rest of the body slowly.
         if request.hasBody, !record.body.isWhole {
             response.headers[.connection] = "close"
-            gate.refuseMore(on: context.connection)
             context.closeSoon(gate)
         }
         let sent = response.body.contentLength ?? 0

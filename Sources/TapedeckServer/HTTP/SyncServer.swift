@@ -139,7 +139,7 @@ public final class SyncServer: Service {
             responder: responder,
             server: .http1(
                 configuration: .init(
-                    additionalChannelHandlers: [InvalidRequestAnswer.Installer()],
+                    additionalChannelHandlers: [HTTPAdapter.Installer()],
                     idleTimeout: .seconds(Int64(ServerLimits.idleSecondsMax)),
                     httpDecoderConfiguration: .init(
                         maxHeaderFieldSize: ServerLimits.headerBytesMax,

@@ -305,6 +305,8 @@ import Testing
         let shown = "\(error?.message ?? "") \(error?.hint ?? "")"
         #expect(shown.contains("https://example.org/oauth") && shown.contains(text), "\(shown)")
         #expect(!shown.contains(OAuthTests.hidden))
+        // Hints that storectl adds otherwise are about the remote.
+        #expect(error?.hint != nil)
     }
 
     @Test(arguments: [

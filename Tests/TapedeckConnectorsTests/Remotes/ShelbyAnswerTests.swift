@@ -196,4 +196,14 @@ import Testing
         #expect(report.refused.map(\.event) == (isRefused ? [event] : []))
         #expect(report.waiting.map(\.reason) == (isRefused ? [] : [.unknownOutcome]))
     }
+
+    @Test(arguments: [410, 502])
+    func errorsWithoutAMessageShowTheStatus(status: Int) throws {
+        let (world, device, _) = try shelbyV2()
+        world.portal = { _ in RemoteResponse(status: status, body: Array("{}".utf8)) }
+        let report = try #require(try device.sync())
+        let texts =
+            report.unreadable + [report.failure?.message, report.wait?.message].compactMap(\.self)
+        #expect(texts.contains { $0.contains("\(status)") }, "\(report)")
+    }
 }

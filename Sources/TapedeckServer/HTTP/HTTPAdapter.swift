@@ -3,12 +3,26 @@ internal import NIOHTTP1
 internal import TapedeckModel
 internal import TapedeckSyncProtocol
 
-/// Adds the error to the response with which the HTTP library rejects an invalid request.
+/// Completes what the HTTP library does with each connection.
 ///
-/// The library's response has no body, and no other response with status 400 is empty.
-final class InvalidRequestAnswer: ChannelOutboundHandler, RemovableChannelHandler {
+/// - The library rejects an invalid request without a body. The adapter adds the error; no other
+///   response with status 400 is empty.
+/// - The library keeps a connection open unless its request contains exactly `Connection: close`.
+///   The adapter adds this header to all other requests after which HTTP closes the connection,
+///   such as requests in HTTP/1.0.
+final class HTTPAdapter: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPServerRequestPart
+    typealias InboundOut = HTTPServerRequestPart
     typealias OutboundIn = HTTPServerResponsePart
     typealias OutboundOut = HTTPServerResponsePart
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard case .head(var head) = Self.unwrapInboundIn(data), !head.isKeepAlive else {
+            return context.fireChannelRead(data)
+        }
+        head.headers.replaceOrAdd(name: "Connection", value: "close")
+        context.fireChannelRead(Self.wrapInboundOut(.head(head)))
+    }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         guard case .head(var head) = Self.unwrapOutboundIn(data), head.status == .badRequest,
@@ -38,7 +52,7 @@ final class InvalidRequestAnswer: ChannelOutboundHandler, RemovableChannelHandle
             do {
                 let decoder = try pipeline.handler(
                     type: ByteToMessageHandler<HTTPRequestDecoder>.self)
-                try pipeline.addHandler(InvalidRequestAnswer(), position: .after(decoder))
+                try pipeline.addHandler(HTTPAdapter(), position: .after(decoder))
             } catch {
                 context.fireErrorCaught(error)
             }
