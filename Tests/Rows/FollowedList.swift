@@ -78,6 +78,10 @@ enum LiveLists: String, CaseIterable {
         .playability: ["VIDEO..."], .playback: ["VIDEO..."], .queue: ["VIDEO..."],
     ]
 
+    private static func isShown(_ question: QuestionEntry) -> Bool {
+        ![.asking, .refused].contains(question.state)
+    }
+
     /// Follows every list; `limit` applies to lists with pages.
     static func follow(_ store: TapedeckStore, limit: Int) throws -> [FollowedList] {
         try allCases.flatMap { try $0.followed(store, limit) }
@@ -218,7 +222,7 @@ enum LiveLists: String, CaseIterable {
                 rows("to 1", store, .questions(to: "1", isPending: false, limit: limit)) {
                     queries, _ in
                     let found = try queries.questions(to: "1", isPending: false, limit: most)
-                    return front(found.questions.filter { $0.state != .asking }, limit)
+                    return front(found.questions.filter(LiveLists.isShown), limit)
                 },
             ]
                 + [true, false].map { isPending in
@@ -226,7 +230,7 @@ enum LiveLists: String, CaseIterable {
                         queries, _ in
                         guard try queries.ownUser() != nil else { return ([], false) }
                         let found = try queries.ownQuestions(isPending: isPending, limit: most)
-                        return front(found.questions.filter { $0.state != .asking }, limit)
+                        return front(found.questions.filter(LiveLists.isShown), limit)
                     }
                 }
         case .queue:

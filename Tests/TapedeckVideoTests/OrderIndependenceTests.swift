@@ -31,7 +31,16 @@ import Testing
                 try script.whale(&generator)
                 continue
             }
-            switch number(15) {
+            switch number(17) {
+            case 15, 16:
+                let intents = script.events.filter {
+                    [CommentPosted.eventType, QuestionAsked.eventType].contains($0.proposal.type)
+                }
+                guard let intent = intents.randomElement(using: &generator),
+                    let tag = intent.proposal.tags.first,
+                    let kind = Script.OutcomeKind.allCases.randomElement(using: &generator)
+                else { continue }
+                script.outcome(kind, of: intent.id, tag, at: second, origin: origin)
             case 0, 1, 2:
                 try script.broadcast(
                     "b\(number(6))", of: video, created: maybe(Double(number(5))),

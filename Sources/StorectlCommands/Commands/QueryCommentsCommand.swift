@@ -36,9 +36,14 @@ struct QueryCommentsCommand: ParsableCommand {
                 video: video ?? "", limit: page.limit, cursor: page.cursor)
         }
         try options.print(JSON(encoding: found)) { text in
-            var table = TextTable([.time("at"), .text("author"), .long("text"), .text("id")])
+            var table = TextTable([
+                .time("at"), .text("author"), .long("text"), .state("state"), .text("id"),
+            ])
             for comment in found.comments {
-                table.add([comment.at?.description, comment.author, comment.text, comment.id])
+                table.add([
+                    comment.at?.description, comment.author, comment.text, comment.state.rawValue,
+                    comment.id,
+                ])
             }
             text.table(table)
             page.remark(next: found.next, &text)

@@ -4,7 +4,7 @@ public import TapedeckProjections
 
 /// The answers that were uploaded or that remotes show, with their comments and likes.
 ///
-/// Items: comments, as described in `CommentedState`; outcomes, as described in `OutcomeItems`; and
+/// Items: comments and outcomes, as described in `CommentedState`, and
 ///
 /// | name | value |
 /// |---|---|
@@ -29,8 +29,8 @@ public struct AnswerList: Projection {
 
     /// `answers`.
     public var name: String { "answers" }
-    /// 7.
-    public var version: Int { 7 }
+    /// 8.
+    public var version: Int { 8 }
     /// `answer`.
     public var tagKind: String { "answer" }
     /// The event types of uploads, comments, observations, likes and outcomes.
@@ -52,6 +52,7 @@ public struct AnswerList: Projection {
         """
         An answer is merged from its observations and uploads; newer ones override older ones. \
         An answer, a comment or a like is not shown if its newest observation reports a removal. \
+        A comment that the user drops is not shown either. \
         The comments and likes of a removed answer are not shown either. Each comment and each liker is counted once. The user's last toggle determines whether the answer is liked.
         """
     }
@@ -77,6 +78,7 @@ public struct AnswerList: Projection {
         var observed: UInt64 = 0
         var removed: UInt64 = 0
         var echoed: UInt64 = 0
+        var outcomes: UInt64 = 0
         /// The highest comment number that remotes have shown.
         var newestComment: UInt64 = 0
         /// The number of users whose likes appear on remotes, also while the answer is removed.
@@ -149,6 +151,7 @@ public struct AnswerList: Projection {
             observed = try bytes.uint64()
             removed = try bytes.uint64()
             echoed = try bytes.uint64()
+            outcomes = try bytes.uint64()
             newestComment = try bytes.uint64()
             likers = try bytes.uint64()
             like = try bytes.optional { (reader) throws(ModelError) in
@@ -167,6 +170,7 @@ public struct AnswerList: Projection {
             bytes.add(observed)
             bytes.add(removed)
             bytes.add(echoed)
+            bytes.add(outcomes)
             bytes.add(newestComment)
             bytes.add(likers)
             bytes.add(like) { $1.encode(into: &$0) }
@@ -212,7 +216,7 @@ public struct AnswerList: Projection {
             like.outcome = try key.outcome(of: like.intent)
             key.state.like = like
         default:
-            guard let (intent, outcome) = try key.takeOutcome(event),
+            guard let (intent, outcome, isLatest) = try key.foldOutcome(event), isLatest,
                 intent == key.state.like?.intent
             else { return }
             key.state.like?.outcome = outcome

@@ -28,6 +28,9 @@ struct IntentOutcome: Equatable {
     /// The reason for the outcome, as a message.
     var message: String
 
+    /// The outcome if it is a refusal; otherwise nil.
+    var refusal: IntentOutcome? { kind == .refused ? self : nil }
+
     /// Reads an outcome from `BirdTube`; returns nil if its kind is not shown in lists, or if it
     /// comes from another system.
     ///

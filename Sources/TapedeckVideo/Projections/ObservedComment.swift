@@ -12,12 +12,14 @@ internal import TapedeckProjections
 /// | `y` comment-id | the same for a comment that the remote no longer shows |
 /// | `n` comment-id | the time of the comment, as in the name of its `o` item |
 /// | `q` event-id | the time at which a comment shown by a remote was posted here; empty if unknown |
+/// | `r` event-id | the last outcome of an intent, such as a comment: see `OutcomeItems` |
+/// | `z` event-id | empty; the item exists if the user dropped the intent |
 ///
 /// A comment that was posted here and is shown by a remote is counted once and stored only in `o`.
 /// If the remote no longer shows the comment, the comment is no longer counted. In canonical order,
 /// observations precede activity. If an observation of a comment that was posted here arrives when
-/// posted comments have already been folded, the fold requests a refold. Folds therefore never need
-/// to find a comment by its event.
+/// posted comments have already been folded, the fold requests a refold. Only a refusal and its end
+/// need to find a comment by its event; they look at all comments in `l`.
 protocol CommentedState: ProjectionState {
     /// The number of comments posted here that no remote has shown.
     var posted: UInt64 { get set }
@@ -27,6 +29,8 @@ protocol CommentedState: ProjectionState {
     var removed: UInt64 { get set }
     /// The number of comments posted here that a remote has shown.
     var echoed: UInt64 { get set }
+    /// The number of intents that have an outcome.
+    var outcomes: UInt64 { get set }
 }
 
 extension KeyedState where State: CommentedState {
@@ -44,8 +48,58 @@ extension KeyedState where State: CommentedState {
             }
         }
         guard item(name) == nil else { return }
-        setItem(name, try PostedComment(event.payload).encoded)
+        var comment = try PostedComment(event.payload)
+        if state.outcomes > 0 {
+            let intent = Array(event.id.description.utf8)
+            guard item(CommentItems.dropped(intent)) == nil else { return }
+            comment.refusal = try outcome(of: intent)?.refusal
+        }
+        setItem(name, comment.encoded)
         state.posted += 1
+    }
+
+    /// Folds the outcome of any intent under the key.
+    ///
+    /// A comment that the user dropped is removed, even if other devices record other outcomes
+    /// later. Returns the intent, its outcome, and whether no newer outcome has been folded.
+    mutating func foldOutcome(
+        _ event: borrowing FoldEvent
+    ) throws(ModelError) -> (intent: [UInt8], outcome: IntentOutcome, isLatest: Bool)? {
+        let told = try IntentOutcome.read(event.payload, order: event.order, of: nil)
+        guard let (intent, outcome) = told else { return nil }
+        let held = try self.outcome(of: intent)
+        if held == nil { state.outcomes += 1 }
+        let isLatest = held.map { $0.order < outcome.order } ?? true
+        if isLatest { setItem(OutcomeItems.name(intent), outcome.encoded) }
+        if outcome.kind == .dropped {
+            setItem(CommentItems.dropped(intent), [])
+            if let (name, _) = try posted(as: intent) {
+                removeItem(name)
+                state.posted -= 1
+            }
+        } else if isLatest, held?.refusal != outcome.refusal,
+            var (name, comment) = try posted(as: intent)
+        {
+            comment.refusal = outcome.refusal
+            setItem(name, comment.encoded)
+        }
+        return (intent, outcome, isLatest)
+    }
+
+    /// Returns the comment that an event has posted; nil if a remote shows it, or if there is none.
+    private func posted(
+        as event: [UInt8]
+    ) throws(ModelError) -> (name: RowKey, comment: PostedComment)? {
+        guard state.posted > 0 else { return nil }
+        let list = RowKey(BroadcastItems.posted)
+        var next = firstItem(prefix: list)
+        while let (name, value) = next {
+            if PostedComment.id(name.dropFirst(9)) == event {
+                return (RowKey(name), try PostedComment(decoding: value))
+            }
+            next = nextItem(after: name, prefix: list)
+        }
+        return nil
     }
 
     /// Folds a `CommentObserved`; returns the number at the end of the comment's id, or 0 if there
@@ -72,7 +126,7 @@ extension KeyedState where State: CommentedState {
         if let event = observation.postedAs?.value {
             let echo = CommentItems.echo(of: event)
             if item(echo) == nil {
-                if state.posted + state.echoed > 0 { requestRefold() }
+                if state.posted + state.echoed + state.outcomes > 0 { requestRefold() }
                 setItem(echo, [])
             }
         }
@@ -98,6 +152,8 @@ enum CommentItems {
     }
 
     static func echo(of event: [UInt8]) -> RowKey { RowKey(echo + event) }
+
+    static func dropped(_ intent: [UInt8]) -> RowKey { RowKey([UInt8(ascii: "z")] + intent) }
 
     /// Returns a name that sorts by time, then by number.
     ///

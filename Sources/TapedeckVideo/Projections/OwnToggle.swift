@@ -37,7 +37,7 @@ struct OwnToggle: Equatable {
     var isWanted: Bool { outcome.map { $0.kind != .confirmed && $0.kind != .dropped } ?? true }
 
     /// The refusal by a remote; nil if the last outcome is not a refusal.
-    var refusal: IntentOutcome? { outcome.flatMap { $0.kind == .refused ? $0 : nil } }
+    var refusal: IntentOutcome? { outcome?.refusal }
 
     init(decoding reader: inout StateReader) throws(ModelError) {
         event = try reader.eventID()

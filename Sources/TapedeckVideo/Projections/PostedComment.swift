@@ -6,6 +6,8 @@ internal import TapedeckProjections
 struct PostedComment {
     let author: [UInt8]?
     let text: [UInt8]
+    /// The refusal by a remote; nil if the last outcome is not a refusal.
+    var refusal: IntentOutcome?
 
     /// Reads the payload of the event.
     init(_ payload: RawSpan) throws(ModelError) {
@@ -42,8 +44,13 @@ struct PostedComment {
     }
 
     init(decoding bytes: [UInt8]) throws(ModelError) {
-        (author, text) = try StateReader.read(bytes) { (reader) throws(ModelError) in
-            (try reader.optionalBytes(), try reader.bytes())
+        (author, text, refusal) = try StateReader.read(bytes) { (reader) throws(ModelError) in
+            (
+                try reader.optionalBytes(), try reader.bytes(),
+                try reader.optional { (reader) throws(ModelError) in
+                    try IntentOutcome(decoding: try reader.bytes())
+                }
+            )
         }
     }
 
@@ -51,6 +58,7 @@ struct PostedComment {
         var writer = StateWriter()
         writer.add(author)
         writer.add(text)
+        writer.add(refusal) { $0.add($1.encoded) }
         return writer.bytes
     }
 }

@@ -9,22 +9,22 @@ public import TapedeckProjections
 /// the user made it. The time of a change on a remote is the time of the first observation that
 /// shows the new value. A remote that continues to show an old value therefore does not undo an
 /// edit, but a later change on the remote does. A question asked here is stored under its receiver
-/// until a remote shows it.
+/// until a remote shows it or the user drops it. The items are outcomes; see `OutcomeItems`.
 public struct UserList: Projection {
     /// Creates the projection.
     public init() {}
 
     /// `users`.
     public var name: String { "users" }
-    /// 3.
-    public var version: Int { 3 }
+    /// 4.
+    public var version: Int { 4 }
     /// `user`.
     public var tagKind: String { "user" }
-    /// Observations of users, questions to users, and edits.
+    /// Observations of users, questions to users, edits, and outcomes.
     public var eventTypes: [EventType] {
         [
             UserObserved.eventType, QuestionObserved.eventType, QuestionAsked.eventType,
-            ProfileEdited.eventType,
+            ProfileEdited.eventType, IntentOutcome.eventType,
         ]
     }
     /// A short explanation of how events determine the state.
@@ -132,7 +132,8 @@ public struct UserList: Projection {
         }
     }
 
-    /// Folds an observation, a question or an edit; all observations come before local events.
+    /// Folds an observation, a question, an edit or an outcome; all observations come before local
+    /// events.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0:
@@ -147,16 +148,29 @@ public struct UserList: Projection {
         case 3:
             key.state.take(
                 try event.decode(ProfileEdited.self), at: Int64(event.stamp.milliseconds))
+        case 4:
+            guard let (intent, outcome) = try key.takeOutcome(event),
+                let index = key.state.asked.firstIndex(where: { $0.intent == intent })
+            else { return }
+            if outcome.kind == .dropped {
+                key.state.asked.remove(at: index)
+            } else {
+                key.state.asked[index].refusal = outcome.refusal
+            }
         default:
             let id = event.id.description
             if let index = key.state.shown.firstIndex(of: id) {
                 key.state.shown.remove(at: index)
                 return
             }
-            key.state.asked.append(
-                AskedQuestion(
-                    event: event.id, at: Int64(event.stamp.milliseconds),
-                    text: try event.decode(QuestionAsked.self).normalized().text))
+            var asked = AskedQuestion(
+                event: event.id, at: Int64(event.stamp.milliseconds),
+                text: try event.decode(QuestionAsked.self).normalized().text)
+            // The clocks of devices differ, so the outcome may be folded before the question.
+            let outcome = try key.outcome(of: asked.intent)
+            guard outcome?.kind != .dropped else { return }
+            asked.refusal = outcome?.refusal
+            key.state.asked.append(asked)
         }
     }
 
@@ -189,6 +203,11 @@ struct AskedQuestion: Equatable {
     /// The time in Unix milliseconds.
     var at: Int64
     var text: String
+    /// The refusal by a remote; nil if the last outcome is not a refusal.
+    var refusal: IntentOutcome?
+
+    /// The event id, in the form that outcomes use.
+    var intent: [UInt8] { Array(event.description.utf8) }
 
     init(event: EventID, at: Int64, text: String) {
         self.event = event
@@ -200,12 +219,16 @@ struct AskedQuestion: Equatable {
         event = try reader.eventID()
         at = try reader.int64()
         text = try reader.string()
+        refusal = try reader.optional { (reader) throws(ModelError) in
+            try IntentOutcome(decoding: try reader.bytes())
+        }
     }
 
     func encode(into writer: inout StateWriter) {
         writer.add(event)
         writer.add(at)
         writer.add(text)
+        writer.add(refusal) { $0.add($1.encoded) }
     }
 }
 

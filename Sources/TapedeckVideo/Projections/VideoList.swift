@@ -3,9 +3,9 @@ public import TapedeckProjections
 
 /// The shared videos: one row per video, combined from its broadcasts, with comments and likes.
 ///
-/// The items are the broadcasts (see `BroadcastItems`), the comments (see `CommentedState`), `k`
-/// intent → the time at which a remote confirmed the intent, and `d` → the merged descriptions of
-/// the video. Table 0 contains the videos that have a broadcast, latest share first. Tables 1 and 2
+/// The items are the broadcasts (see `BroadcastItems`), the comments and outcomes (see
+/// `CommentedState`), `k` intent → the time at which a remote confirmed the intent, and `d` → the
+/// merged descriptions of the video. Table 0 contains the videos that have a broadcast, latest share first. Tables 1 and 2
 /// contain the videos that the user likes, by latest share and by latest like. Table 3 is the index
 /// of duplicates: the videos that have more than one broadcast, by key. Table 4 contains, by key,
 /// the videos that were neither shared nor liked but are known for another reason. The value of a
@@ -23,13 +23,13 @@ public struct VideoList: Projection {
 
     /// `videos`.
     public var name: String { "videos" }
-    /// 8.
-    public var version: Int { 8 }
+    /// 9.
+    public var version: Int { 9 }
     /// The winner rule.
     public var parameters: String { "winner=\(winner.rawValue)" }
     /// `video`.
     public var tagKind: String { "video" }
-    /// Broadcasts, comments, likes, confirmations from remotes, descriptions, and viewings.
+    /// Broadcasts, comments, likes, outcomes, descriptions, and viewings.
     public var eventTypes: [EventType] {
         [
             BroadcastReceived.eventType, CommentPosted.eventType, CommentObserved.eventType,
@@ -55,8 +55,8 @@ public struct VideoList: Projection {
         newest observations; the \(winner.rawValue) broadcast represents the video. If that \
         broadcast has no title, the title comes from the video's newest description. The user's \
         last toggle determines whether the video is liked, until a remote that has confirmed the \
-        toggle reports otherwise. A video is watched if the user or a broadcast reports it as \
-        watched.
+        toggle reports otherwise. A comment that the user drops is not shown. A video is watched \
+        if the user or a broadcast reports it as watched.
         """
     }
     /// The broadcasts and comments of a video.
@@ -77,6 +77,7 @@ public struct VideoList: Projection {
         var observed: UInt64 = 0
         var removed: UInt64 = 0
         var echoed: UInt64 = 0
+        var outcomes: UInt64 = 0
         var liked: UInt64 = 0
         /// The time of the latest broadcast; nil if no broadcast has a time.
         var newestAt: Int64?
@@ -130,14 +131,14 @@ public struct VideoList: Projection {
             var shown = self
             shown.liked = isLiked ? 1 : 0
             (shown.watched, shown.isWatchedHere) = (isWatched ? 1 : 0, false)
-            (shown.ownLike, shown.likesToldAt) = (nil, nil)
+            (shown.ownLike, shown.likesToldAt, shown.outcomes) = (nil, nil, 0)
             return shown
         }
 
         /// Whether any of the fields that most videos lack is set.
         private var hasDetails: Bool {
-            removed > 0 || watched > 0 || isWatchedHere || toldByMessage > 0 || sharerImage != nil
-                || about != VideoAbout()
+            removed > 0 || watched > 0 || isWatchedHere || toldByMessage > 0 || outcomes > 0
+                || sharerImage != nil || about != VideoAbout()
         }
 
         /// Creates the state of a video that has not been shared.
@@ -169,6 +170,7 @@ public struct VideoList: Projection {
             watched = try bytes.uint64()
             isWatchedHere = try bytes.bool()
             toldByMessage = try bytes.uint64()
+            outcomes = try bytes.uint64()
         }
 
         /// Encodes the state.
@@ -196,10 +198,11 @@ public struct VideoList: Projection {
             bytes.add(watched)
             bytes.add(isWatchedHere)
             bytes.add(toldByMessage)
+            bytes.add(outcomes)
         }
     }
 
-    /// Folds a broadcast, a comment, a like, a confirmation, a description or a viewing.
+    /// Folds a broadcast, a comment, a like, an outcome, a description or a viewing.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0: try foldBroadcast(event, into: &key)
@@ -257,9 +260,7 @@ public struct VideoList: Projection {
     private func foldOutcome(
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws {
-        guard
-            let (intent, outcome) = try IntentOutcome.read(
-                event.payload, order: event.order, of: nil), outcome.kind == .confirmed
+        guard let (intent, outcome, _) = try key.foldOutcome(event), outcome.kind == .confirmed
         else { return }
         let name = RowKey(VideoList.confirmations + intent)
         let place = BroadcastPlace(time: Int64(event.stamp.milliseconds), id: [])

@@ -15,6 +15,8 @@ public struct QuestionEntry: Codable, Hashable, Sendable {
     public enum State: String, Codable, Sendable {
         /// The question was asked here, and no remote shows it yet.
         case asking
+        /// The question was asked here, and a remote refused it.
+        case refused
         /// The question is unanswered, or the submitted answer was refused.
         case open
         /// The question was answered here, and no remote shows the answer yet.
@@ -39,6 +41,10 @@ public struct QuestionEntry: Codable, Hashable, Sendable {
     public var state: State
     /// The id of the answer.
     @NullWhenNil public var answer: String?
+    /// The error code if the question was refused.
+    @NullWhenNil public var code: String?
+    /// The error message if the question was refused.
+    @NullWhenNil public var message: String?
 }
 
 extension VideoQueries {
@@ -116,7 +122,8 @@ extension VideoQueries {
             id: asked.event.description, text: asked.text, sender: own,
             senderName: try own.flatMap(username), receiver: receiver,
             receiverName: try username(receiver),
-            state: .asking)
+            state: asked.refusal == nil ? .asking : .refused, code: asked.refusal?.code,
+            message: asked.refusal?.message)
     }
 
     /// Converts a row to a question that a remote shows.

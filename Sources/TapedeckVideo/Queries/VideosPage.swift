@@ -48,6 +48,16 @@ public struct CommentsPage: Codable, Hashable, Sendable {
 
 /// A comment, or the text of a broadcast.
 public struct CommentEntry: Codable, Hashable, Sendable {
+    /// The state of a comment.
+    public enum State: String, Codable, Sendable {
+        /// The comment was posted in this store, and no remote shows it yet.
+        case waiting
+        /// The comment was posted in this store, and a remote refused it.
+        case refused
+        /// A remote shows the comment or the broadcast.
+        case shown
+    }
+
     /// The id of the broadcast or comment or, until a remote shows the comment, the id of the event
     /// that posted it.
     public var id: String
@@ -57,6 +67,12 @@ public struct CommentEntry: Codable, Hashable, Sendable {
     @NullWhenNil public var text: String?
     /// The time of the comment or broadcast.
     @NullWhenNil public var at: UTCTime?
+    /// The state of the comment.
+    public var state: State
+    /// The error code if the comment was refused.
+    @NullWhenNil public var code: String?
+    /// The error message if the comment was refused.
+    @NullWhenNil public var message: String?
 }
 
 extension VideoQueries {
@@ -165,13 +181,15 @@ extension VideoQueries {
             guard !record.isToldByMessage else { return nil }
             return CommentEntry(
                 id: Array(id).utf8Text, author: record.sharer?.utf8Text,
-                text: record.text?.utf8Text, at: record.createdAt.map(UTCTime.init))
+                text: record.text?.utf8Text, at: record.createdAt.map(UTCTime.init), state: .shown)
         case BroadcastItems.posted[...]:
             let comment = try PostedComment(decoding: row.value)
             return CommentEntry(
                 id: PostedComment.id(id).utf8Text, author: comment.author?.utf8Text,
                 text: comment.text.utf8Text,
-                at: BroadcastItems.place(name: row.key).map { UTCTime(milliseconds: $0.time) })
+                at: BroadcastItems.place(name: row.key).map { UTCTime(milliseconds: $0.time) },
+                state: comment.refusal == nil ? .waiting : .refused, code: comment.refusal?.code,
+                message: comment.refusal?.message)
         default: return try entry(try ObservedComment(decoding: row.value), of: projection, key)
         }
     }
@@ -192,6 +210,6 @@ extension VideoQueries {
         }
         return CommentEntry(
             id: comment.id.utf8Text, author: comment.author?.value.utf8Text,
-            text: comment.text.value.utf8Text, at: time.map(UTCTime.init))
+            text: comment.text.value.utf8Text, at: time.map(UTCTime.init), state: .shown)
     }
 }

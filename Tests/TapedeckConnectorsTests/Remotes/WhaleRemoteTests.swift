@@ -337,6 +337,43 @@ import Testing
         #expect(states == [["1", "refused", "conditionFailed"], ["5", "waiting", nil]])
     }
 
+    /// A refused comment or question must not look posted; a dropped one is no longer shown.
+    @Test func refusedCommentsAndQuestionsAreNotShownAsPosted() throws {
+        let desk = try WhaleDesk()
+        let said = try desk.comment("hello", on: "1")
+        let waiting = try desk.comment("not sent yet", on: "9")
+        let asked = try desk.ask("anybody?", "77")
+        func comments(_ answer: String) throws -> [CommentEntry] {
+            try desk.device.query {
+                try $0.comments(answer: answer).comments.filter { $0.state != .shown }
+            }
+        }
+        func question() throws -> QuestionEntry? {
+            try desk.device.query { try $0.questions(to: "77").questions.first }
+        }
+        #expect(try comments("1").map(\.state) == [.waiting])
+        #expect(try question()?.state == .asking)
+        desk.world.portal = { request in
+            request.method == "POST" && request.path.hasSuffix("answers/1/comments")
+                ? RemoteResponse(status: 400, body: []) : nil
+        }
+        let report = try #require(try desk.device.sync())
+        #expect(Set(report.refused.map(\.event)) == [said, asked])
+        let refused = try #require(try comments("1").first)
+        #expect(refused.id == said.description && refused.state == .refused)
+        #expect(refused.code == "remoteError" && refused.message?.isEmpty == false)
+        #expect(try question()?.state == .refused)
+        #expect(try question()?.code == "remoteError")
+        #expect(try comments("9").map(\.state) == [.waiting])
+
+        let remotes = StoreRemotes(desk.device.store.log, desk.device.store.projections)
+        _ = try remotes.retry(said)
+        #expect(try comments("1").map(\.state) == [.waiting])
+        for event in [said, waiting, asked] { _ = try remotes.drop(event) }
+        #expect(try comments("1").isEmpty && comments("9").isEmpty)
+        #expect(try question() == nil)
+    }
+
     /// The server returns 422 only if the question was for another user.
     @Test func answersToQuestionsForOthersAreRefused() throws {
         let desk = try WhaleDesk()

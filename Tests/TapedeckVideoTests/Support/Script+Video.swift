@@ -79,22 +79,42 @@ extension Script {
         of toggle: EventID, _ video: String, by broadcast: String, version second: Double,
         at time: Double, origin: UInt64 = 1
     ) throws {
-        func field(_ number: UInt8, _ text: String) -> [UInt8] {
-            [number << 3 | 2, UInt8(text.utf8.count)] + Array(text.utf8)
-        }
-        // The field numbers are defined in schema/tapedeck/remote/v1/remote.proto. The value 2 is
-        // KIND_CONFIRMED.
-        var payload = field(2, toggle.description) + [4 << 3, 2] + field(5, broadcast) + [10 << 3]
+        // The field numbers are defined in schema/tapedeck/remote/v1/remote.proto.
+        var rest = Script.field(5, broadcast) + [10 << 3]
         var version = UInt64(Script.time(second))
         while version >= 0x80 {
-            payload.append(UInt8(version & 0x7F) | 0x80)
+            rest.append(UInt8(version & 0x7F) | 0x80)
             version >>= 7
         }
-        payload.append(UInt8(version))
+        rest.append(UInt8(version))
+        outcome(
+            .confirmed, of: toggle, try VideoKey(video).tag, rest: rest, at: time, origin: origin)
+    }
+
+    /// The numbers of `OutcomeRecorded.Kind` that decide what lists show.
+    enum OutcomeKind: UInt8, CaseIterable {
+        case dispatched = 1
+        case confirmed
+        case refused
+        case retried = 6
+        case dropped
+    }
+
+    /// Adds an outcome of an intent; the code of a refusal is `remoteError`.
+    mutating func outcome(
+        _ kind: OutcomeKind, of intent: EventID, _ tag: Tag, rest: [UInt8] = [], at time: Double,
+        origin: UInt64 = 1
+    ) {
+        // The field numbers are defined in schema/tapedeck/remote/v1/remote.proto.
+        var payload = Script.field(2, intent.description) + [4 << 3, kind.rawValue] + rest
+        if kind == .refused { payload += Script.field(6, "remoteError") }
         add(
-            ProposedEvent(
-                type: "OutcomeRecorded", tags: [try VideoKey(video).tag], payload: payload),
-            at: time, origin: origin)
+            ProposedEvent(type: "OutcomeRecorded", tags: [tag], payload: payload), at: time,
+            origin: origin)
+    }
+
+    private static func field(_ number: UInt8, _ text: String) -> [UInt8] {
+        [number << 3 | 2, UInt8(text.utf8.count)] + Array(text.utf8)
     }
 
     /// Adds an observation at `second`, counted from the start of the script, or at an unknown time
