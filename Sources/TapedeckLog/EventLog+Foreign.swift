@@ -59,8 +59,8 @@ extension EventLog {
     ///
     /// Throws `LogError`: `.fork` (an event is recorded here with different content), `.gap` (an
     /// event does not follow the last one of its origin), `.notFound` (a receipt for an event that
-    /// is not recorded), `.damaged` (invalid bytes of an event), and the same errors as a durable
-    /// append.
+    /// is not recorded), `.malformedRequest` (invalid bytes of an event, or an event that occurs
+    /// twice), and the same errors as a durable append.
     @available(*, noasync)
     package func record(
         _ foreign: ForeignEvents, rows: [SyncRow] = []

@@ -72,7 +72,8 @@ struct ExportBlock {
     let body: [UInt8]
     /// The offset of the entry in the file.
     let offset: Int
-    let path: String
+    /// The path of the file; nil for received data.
+    let path: String?
     let marks: [ChainMark]
     /// One receipt per event, in the order of the events; empty if the block is from a file.
     let said: [Receipt]
@@ -98,7 +99,7 @@ struct ExportBlock {
     init(_ events: [UInt8], said: [Receipt], receipts: [EventID: [Receipt]]) {
         body = events
         offset = 0
-        path = "received data"
+        path = nil
         marks = []
         self.said = said
         self.receipts = receipts
@@ -155,7 +156,10 @@ struct ExportBlock {
         }
     }
 
+    /// Returns the error for invalid contents: `.damaged` for a file, `.malformedRequest` for
+    /// received data.
     func damaged(_ what: String) -> LogError {
-        ExportFormat.damaged(path, offset, "in the block that begins there, \(what)")
+        guard let path else { return LogError(.malformedRequest, what) }
+        return ExportFormat.damaged(path, offset, "in the block that begins there, \(what)")
     }
 }

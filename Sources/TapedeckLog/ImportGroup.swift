@@ -75,7 +75,12 @@ struct ImportGroup {
                 }
                 let said = block.receipts(of: id, at: index)
                 index += 1
+                let isFormer = Int(ordinal) < started.origins.count
+                let former = isFormer ? started.origins[Int(ordinal)].lastSequence : 0
                 guard id.sequence > last else {
+                    guard id.sequence <= former else {
+                        throw block.damaged("event \(id) occurs twice")
+                    }
                     // Another process has meanwhile recorded events that the first pass did not
                     // compare.
                     guard !said.isEmpty || id.sequence > compared[id.origin] ?? 0 else { return }
@@ -102,7 +107,7 @@ struct ImportGroup {
                     try writer.add(
                         event, origin: ordinal, endsCommit: id.sequence == end, transaction, cursor)
                 case .stub(let stub):
-                    if Int(ordinal) < started.origins.count {
+                    if isFormer {
                         try known.checkBeginning(
                             of: stub, ordinal: ordinal, started, transaction)
                     }

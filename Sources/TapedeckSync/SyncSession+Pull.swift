@@ -103,7 +103,13 @@ extension SyncSession {
         do throws(LogError) {
             report.pulled += try log.record(page.foreign, rows: rows).recorded
         } catch {
-            return try mend(error)
+            switch error.code {
+            case .fork: return try mend(error)
+            case .gap, .notFound, .malformedRequest:
+                // Only the server can be wrong: nothing was recorded, and this store is intact.
+                return .failed(.malformed("a pull", error.message))
+            default: throw error
+            }
         }
         upstream = next
         return .pulled(head: answer.head, page.reached)
@@ -112,7 +118,7 @@ extension SyncSession {
     /// Voids an origin's history from an event that differs on the server, and reissues the voided
     /// events.
     private mutating func mend(_ error: LogError) throws(LogError) -> SyncState.Input {
-        guard error.code == .fork, let position = error.position else { throw error }
+        guard let position = error.position else { throw error }
         if let event = try log.event(at: position) {
             report.healed += try log.heal(from: event.id)
         } else if let gone = try log.compacted(at: position) {

@@ -298,9 +298,10 @@ extension SyncFailure {
         .altered, "a page of the server's log was changed in transit",
         hint: "the page will be requested again; check for faulty proxies")
 
-    static func malformed(_ what: String) -> SyncFailure {
-        SyncFailure(
-            .malformedRequest, "the server's response to \(what) is invalid",
+    static func malformed(_ what: String, _ reason: String? = nil) -> SyncFailure {
+        let detail = reason.map { ": \($0)" } ?? ""
+        return SyncFailure(
+            .malformedRequest, "the server's response to \(own: what + detail) is invalid",
             hint: "check that the address is that of a Tapedeck server; upgrade the older program")
     }
 }
@@ -310,6 +311,8 @@ extension SyncFailure {
 /// The content of a push.
 struct PushedBatch: Sendable {
     var events: [EventID] = []
+    /// The origins whose events or chains are in the push.
+    var origins: Set<OriginID> = []
     /// The number of receipts that follow the events.
     var receipts = 0
     /// The position at which the next seed starts; nil if there is no next seed.
@@ -335,6 +338,7 @@ extension SyncSession {
             guard entries.count < bytesMax, batch.events.count < SyncLimits.pushEntriesMax else {
                 break
             }
+            batch.origins.insert(row.origin)
             let from = state.acknowledged[row.origin] ?? 0
             // Omit the chain inside a compacted range, where it is unknown. The next known chain
             // will show any difference between the histories.
@@ -372,7 +376,7 @@ extension SyncSession {
             return false
         }
         request.entries = .init(entries)
-        pushed = PushedBatch(events: asked)
+        pushed = PushedBatch(events: asked, origins: [event.origin])
         return request
     }
 
@@ -380,7 +384,8 @@ extension SyncSession {
     private mutating func took(_ answer: WirePushResponse) throws(LogError) -> SyncState.Input {
         guard let lineage = LineageID(answer.lineage), lineage == upstream.cursor?.lineage,
             answer.positions.count == answer.receivedAt.count,
-            answer.positions.count <= pushed.events.count + pushed.receipts
+            answer.positions.count <= pushed.events.count + pushed.receipts,
+            !answer.hasProblem || isPossible(answer.problem)
         else { return .failed(.malformed("a push")) }
         let isProbe = state.phase == .probing
         let isSeed = state.phase == .seeding
@@ -468,6 +473,16 @@ extension SyncSession {
                     ?? pushed.events.dropFirst(answer.positions.count).first?.origin ?? log.origin,
                 sequence: answer.problem.sequence, message: answer.problem.message) : nil
         return .pushed(reached, problem)
+    }
+
+    /// Returns whether a problem is about the push: if it is believed, events are recorded again.
+    private func isPossible(_ problem: WireProblem) -> Bool {
+        // A problem with the chains of an empty push has the index 0.
+        guard problem.index < max(1, pushed.events.count + pushed.receipts) else { return false }
+        switch problem.kind {
+        case .gap, .fork: return OriginID(problem.origin).map(pushed.origins.contains) ?? false
+        default: return true
+        }
     }
 
     /// Returns whether an event is known to be at a position in the server's log.

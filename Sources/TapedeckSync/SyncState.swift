@@ -156,6 +156,10 @@ package struct SyncState: Sendable {
     private var search: ForkSearch?
     /// The origins whose chain was reported to differ although their last event is the same.
     private var doubted: Set<OriginID> = []
+    /// The store's own origin, and the own origins created in this session.
+    ///
+    /// No other device can have recorded events under a new origin.
+    private var own: (current: OriginID?, new: Set<OriginID>) = (nil, [])
     /// The number of consecutive pushes without progress.
     private var idlePushes = 0
     /// The number of lineage renewals in this session; a server that causes too many renewals is
@@ -188,6 +192,8 @@ package struct SyncState: Sendable {
         _ input: Input, _ local: Local, now: UInt64, _ random: inout some RandomNumberGenerator
     ) -> Action {
         if case .ended = phase { return .none }
+        if let former = own.current, former != local.own { own.new.insert(local.own) }
+        own.current = local.own
         switch input {
         case .stop: return end(nil)
         case .begin, .woken:
@@ -289,6 +295,9 @@ private struct ForkSearch: Sendable {
     /// Whether the server has confirmed the difference for the event itself, rather than only for a
     /// chain.
     var isConfirmed: Bool
+    /// Whether the server has shown a difference; false if its chain differs, but every event that
+    /// can be compared is the same.
+    var isProved = false
 
     var isOver: Bool { isConfirmed && differs == agreed + 1 }
     /// The next sequence number to ask the server about.
@@ -457,8 +466,7 @@ extension SyncState {
                 if differs > 0 {
                     return searchFork(
                         problem.origin, differs: differs,
-                        isConfirmed: problem.sequence > 0 || doubted.contains(problem.origin),
-                        local, now, &random)
+                        isConfirmed: doubted.contains(problem.origin), local, now, &random)
                 }
                 park(problem, local)
             default:
@@ -500,6 +508,13 @@ extension SyncState {
         guard search.isOver else {
             return .probe(EventID(origin: search.origin, sequence: search.asked))
         }
+        guard search.isProved, !own.new.contains(search.origin) else {
+            return failed(
+                SyncFailure(
+                    .altered, "the server claims a difference that its events do not have",
+                    hint: "check for faulty proxies, and check the server's log and disk"), local,
+                now, &random)
+        }
         heals += 1
         guard heals <= SyncState.healsMax else {
             return failed(
@@ -517,7 +532,7 @@ extension SyncState {
         guard var search else { return next(local, now, &random) }
         if problem?.kind == .fork {
             search.differs = search.asked
-            search.isConfirmed = true
+            (search.isConfirmed, search.isProved) = (true, true)
         } else if let problem {
             // The difference cannot be located. Park the origin until the next handshake.
             parked[search.origin] = problem
@@ -531,13 +546,13 @@ extension SyncState {
             doubted.insert(search.origin)
             return failed(
                 SyncFailure(
-                    .altered, "the server's response to a handshake was changed in transit",
-                    hint: "the handshake will be repeated; check for faulty proxies"), local, now,
+                    .altered, "a response of the server was changed in transit",
+                    hint: "the sync will be repeated; check for faulty proxies"), local, now,
                 &random
             )
         } else {
             // For compacted events, only the chain can be compared.
-            search.isConfirmed = true
+            (search.isConfirmed, search.isProved) = (true, true)
         }
         self.search = search
         return probe(search, local, now, &random)
@@ -564,7 +579,7 @@ extension SyncState {
         default: break
         }
         search = nil
-        failedPhase = [.pushing, .pulling, .seeding].contains(phase) ? phase : nil
+        failedPhase = [.pushing, .probing, .pulling, .seeding].contains(phase) ? phase : nil
         let wait = backoff.fail(retryAfter: failure.retryAfter, &random)
         let isOver = options.failuresMax > 0 && backoff.failures >= options.failuresMax
         // Only a push can be too large for the server. If the server rejects any other body as too

@@ -104,6 +104,121 @@ import Testing
         #expect(try source.notes() == (0..<5).map { "pay \($0)00" })
     }
 
+    /// A page whose digest is right may still contain entries that no server's log has.
+    @Test func invalidPagesAreFaultsOfTheServer() throws {
+        let source = try rig.store("source")
+        for number in 0..<3 { try source.note("\(number)") }
+        try rig.sync(source)
+        func stub(_ sequences: ClosedRange<UInt64>) throws -> [UInt8] {
+            try RangeStub(
+                origin: source.origin, sequences: sequences, stamp: Stamp(rawValue: 1 << 20),
+                before: HashChain(), after: HashChain()
+            ).canonical
+        }
+        let unknown = Receipt(
+            event: EventID(origin: source.origin, sequence: 9),
+            lineage: LineageID(high: 1, low: 1), serverPosition: 1,
+            receivedAt: Stamp(rawValue: 1 << 20), outcome: .accepted)
+        var receipt: [UInt8] = []
+        receipt.append(unknown)
+        typealias Entries = [(kind: SyncEntryKind, body: [UInt8])]
+        let changes: [(String, (inout Entries) throws -> Void)] = [
+            ("an event twice", { $0.append($0[0]) }),
+            ("a missing event", { $0.remove(at: 1) }),
+            (
+                "the sequence number 0",
+                { $0[0].body.replaceSubrange(17..<25, with: [UInt8](repeating: 0, count: 8)) }
+            ),
+            ("a stub of its events", { $0.append((.event, try stub(1...2))) }),
+            ("a stub of its last event", { $0.append((.event, try stub(3...3))) }),
+            ("a receipt of an unknown event", { $0.append((.receipt, receipt)) }),
+        ]
+        for (what, change) in changes {
+            let reader = try rig.store("reader of \(what)")
+            let outcome = try rig.sync(
+                reader,
+                changing: { response in
+                    guard case .pull(var answer) = response, !answer.receivedAt.isEmpty,
+                        let lineage = LineageID(answer.lineage)
+                    else { return response }
+                    var entries: Entries = []
+                    answer.entries.withUnsafeBytes { bytes in
+                        var reader = SyncEntryReader(bytes)
+                        while let entry = reader.next() {
+                            entries.append((entry.kind, Array(entry.body)))
+                        }
+                    }
+                    do { try change(&entries) } catch { Issue.record(error) }
+                    let time = answer.receivedAt[0]
+                    var cursor = SyncCursor(lineage)
+                    var bytes: [UInt8] = []
+                    answer.receivedAt = entries.map { kind, body in
+                        cursor.position += 1
+                        body.withUnsafeBytes {
+                            bytes.appendEntry(kind, $0)
+                            cursor.digest.add(
+                                position: cursor.position, receivedAt: Stamp(rawValue: time),
+                                refusal: nil, kind: kind, $0)
+                        }
+                        return time
+                    }
+                    (answer.entries, answer.digest) = (Data(bytes), Data(cursor.digest.bytes))
+                    answer.head = max(answer.head, cursor.position)
+                    return .pull(answer)
+                })
+            #expect(outcome.report.failure?.code == .malformedRequest, "\(what)")
+            #expect(reader.head == .start && outcome.report.healed == 0, "\(what)")
+            #expect(try rig.sync(reader).report.failure == nil)
+            #expect(try reader.notes() == source.notes(), "\(what)")
+        }
+    }
+
+    /// If the server's claims about a push are believed, the events are recorded again.
+    @Test func impossibleProblemsAreRefused() throws {
+        let problems: [(inout WireProblem) -> Void] = [
+            { $0.index = 2 }, { $0.index = .max }, { $0.origin = Data([1]) },
+            { $0.origin = Data() },
+            { $0.origin = OriginID(high: 5, low: 5).data },
+        ]
+        for (number, change) in problems.enumerated() {
+            for kind in [WireProblem.Kind.fork, .gap] {
+                let source = try rig.store("source \(number) \(kind)")
+                for text in ["one", "two"] { try source.note(text) }
+                let outcome = try rig.sync(
+                    source,
+                    changing: { response in
+                        guard case .push(var answer) = response else { return response }
+                        var problem = WireProblem()
+                        (problem.kind, problem.origin) = (kind, source.origin.data)
+                        change(&problem)
+                        answer.problem = problem
+                        return .push(answer)
+                    })
+                #expect(outcome.report.failure?.code == .malformedRequest, "\(number)")
+                #expect(source.head == LogPosition(rawValue: 2) && outcome.report.healed == 0)
+            }
+        }
+    }
+
+    /// The chain of a proxy that changes every handshake is wrong, although all events agree.
+    @Test func wrongChainsOfOneOriginCauseNoHealing() throws {
+        let log = try rig.store("source")
+        for number in 0..<5 { try log.note("\(number)") }
+        try rig.sync(log)
+        for last in 1...5 as ClosedRange<UInt64> {
+            let outcome = try rig.sync(
+                log,
+                changing: { response in
+                    guard case .handshake(var answer) = response else { return response }
+                    answer.origins[0].chain[7] ^= 4
+                    answer.origins[0].lastSequence = last
+                    return .handshake(answer)
+                })
+            #expect(outcome.report.failure?.code == .altered)
+            #expect(outcome.report.healed == 0 && log.head == LogPosition(rawValue: 5))
+        }
+    }
+
     @Test func flippedChainBitsCauseNoHealing() throws {
         let log = try rig.store("source")
         for number in 0..<5 { try log.note("\(number)") }

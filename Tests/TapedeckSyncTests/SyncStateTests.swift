@@ -179,11 +179,12 @@ struct SyncStateTests {
         #expect(give(.seeded) == .end(nil))
     }
 
-    @Test mutating func falseClaimsOfAForkEndAOneTimeSync() {
+    /// A difference that the events of the server do not have would record them again.
+    @Test(arguments: [0, 4])
+    mutating func falseClaimsOfAForkEndAOneTimeSync(sequence: UInt64) {
         state = SyncState(.init(failuresMax: 3, backoffMax: 8_000))
         let claim = SyncProblem(
-            kind: .fork, origin: SyncStateTests.own, sequence: 0, message: "")
-        var heals = 0
+            kind: .fork, origin: SyncStateTests.own, sequence: sequence, message: "")
         var action = give(.begin)
         for turn in 0..<200 {
             switch action {
@@ -193,11 +194,31 @@ struct SyncStateTests {
             // The server has the same event as this device.
             case .probe(let event): action = give(.pushed([event.origin: event.sequence], nil))
             case .wait: action = give(.woken)
+            case .end(let failure): return #expect(failure?.code == .altered, "turn \(turn)")
+            default: return #expect(Bool(false), "\(action)")
+            }
+        }
+        #expect(Bool(false), "the sync never ends")
+    }
+
+    /// Each claim would record all events again under another new origin.
+    @Test mutating func claimsOfAForkCreateOneOriginInASync() {
+        state = SyncState(.init(failuresMax: 3, backoffMax: 8_000))
+        var heals = 0
+        var action = give(.begin)
+        for _ in 0..<200 {
+            let claim = SyncProblem(kind: .fork, origin: local.own, sequence: 1, message: "")
+            switch action {
+            case .shake: action = give(shaken(head: 3, [local.own: 3]))
+            case .pull: action = give(.pulled(head: 3, [:]))
+            case .push, .probe: action = give(.pushed([:], claim))
+            case .wait: action = give(.woken)
             case .heal:
                 heals += 1
+                local.own = OriginID(high: 3, low: UInt64(heals))
+                local.lastSequences[local.own] = 5
                 action = give(.mended)
-            case .end(let failure):
-                return #expect(failure?.code == .fork && heals <= 16, "turn \(turn)")
+            case .end(let failure): return #expect(failure?.code == .altered && heals == 1)
             default: return #expect(Bool(false), "\(action)")
             }
         }
