@@ -116,7 +116,7 @@ package enum PageCheck {
         let isNew = even == 0 && odd == 0
         let areNeighbours = even % 2 == 0 && odd % 2 == 1 && (even &- odd == 1 || odd &- even == 1)
         if isNew || areNeighbours { return nil }
-        return "it belongs to commit \(odd), but page 0 to commit \(even)"
+        return "it belongs to commit \(odd) and page 0 to commit \(even), which LMDB never writes"
     }
 
     private static func look(

@@ -117,26 +117,38 @@ final class PageWalk {
             return tally
         }
         guard tree.root != PageFile.Tree.noRoot else {
-            if tree.depth != 0 || tree.entries != 0 {
-                report.add(0, "\(name) states \(tree.entries) entries, but has no root")
+            if tree.depth != 0 {
+                report.add(0, "\(name) has a depth of \(tree.depth), but no pages")
             }
+            compare(tree, tally, name, at: 0)
             return tally
         }
         guard (1...PageWalk.depthMax).contains(tree.depth) else {
-            report.add(tree.root, "\(name) has an invalid depth of \(tree.depth)")
+            report.add(
+                0,
+                "\(name) has page \(tree.root) as its root, but an invalid depth of \(tree.depth)")
             return tally
         }
         let context = Context(
             tree: tree, name: name, kind: kind, readsLeaves: readsLeaves || kind != .table)
         try enter(tree.root, from: 0, level: 1, lower: nil, upper: nil, context, &tally)
-        if report.problemCount == 0, context.readsLeaves,
-            tally.branchPages != tree.branchPages || tally.leafPages != tree.leafPages
-                || tally.overflowPages != tree.overflowPages || tally.entries != tree.entries
-        {
-            report.add(
-                tree.root, "\(name) should have \(tree.entries) entries, but has \(tally.entries)")
+        if report.problemCount == 0, context.readsLeaves {
+            compare(tree, tally, name, at: tree.root)
         }
         return tally
+    }
+
+    /// Reports the counts in a tree's root that differ from the tree's contents.
+    private func compare(_ tree: PageFile.Tree, _ tally: Tally, _ name: String, at page: UInt64) {
+        let counts = [
+            ("entries", tree.entries, tally.entries),
+            ("branch pages", tree.branchPages, tally.branchPages),
+            ("leaf pages", tree.leafPages, tally.leafPages),
+            ("overflow pages", tree.overflowPages, tally.overflowPages),
+        ]
+        for (what, stated, found) in counts where stated != found {
+            report.add(page, "\(name) should have \(stated) \(what), but has \(found)")
+        }
     }
 
     private func enter(

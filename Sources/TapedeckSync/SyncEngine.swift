@@ -187,7 +187,7 @@ public final class SyncEngine: Sendable {
             case .send(let first): request = first
             case .wait(let wait): throw SyncFailure(wait.reason, "\(wait.message)")
             case .end(let failure?): throw failure
-            default: throw SyncError(.internalError, "the sync did not begin with a handshake")
+            default: throw SyncFailure(.internalError, "the sync did not begin with a handshake")
             }
             let response = try await connector.send(request)
             await connector.close()

@@ -112,7 +112,45 @@ public struct SyncError: CodedError {
         self.init(error.code, error.message, hint: error.hint, cause: error)
     }
 
+    /// A failure without a hint gets the general hint for its code.
     package init(_ failure: SyncFailure) {
-        self.init(failure.code, failure.message, hint: failure.hint)
+        self.init(
+            failure.code, failure.message, hint: failure.hint ?? failure.code.hintAfterRequest)
+    }
+}
+
+extension ErrorCode {
+    /// The general remedy for a request to a server or remote that failed with this code; agrees with
+    /// `schema/errors.md`.
+    fileprivate var hintAfterRequest: String {
+        switch self {
+        case .offline: "check the network connection, then try again; nothing pending is lost"
+        case .throttled, .unavailable: "try again later; nothing pending is lost"
+        case .unauthorized: "log in again or get a new token; nothing pending is lost"
+        case .signInRequired: "sign in, then try again"
+        case .metered: "run storectl network online on an unmetered network"
+        case .redirected: "sign in to the network, or check the address; nothing pending is lost"
+        case .malformedRequest, .protocolMismatch:
+            "upgrade the older side; if the error remains, report it"
+        case .altered:
+            "try again; if this happens often, check the proxies and networks in between"
+        case .lineageChanged: "try again: a sync reads the server's new lineage"
+        case .cursorMismatch:
+            "try again: a sync uploads the events that the server lost; if the error remains, check"
+                + " the server's log and disk"
+        case .unclaimed: "sync with the server"
+        case .unknownOutcome:
+            "check the remote, then use storectl outbox retry or storectl outbox drop"
+        case .fork: "find out which store was copied, and keep only one of the two copies"
+        case .gap: "import the missing events first"
+        case .diskFull: "free some space, then try again; nothing was lost"
+        case .readOnly, .accessDenied: "check the owner and the permissions of the file"
+        case .inputOutput: "check the disk, then try again"
+        case .damaged: "storectl verify finds the damage"
+        case .newerFormat: "upgrade the program"
+        case .internalError: "report the defect with the message and the output of storectl status"
+        default:
+            "try again later; if the error remains, check the address of the server or remote"
+        }
     }
 }

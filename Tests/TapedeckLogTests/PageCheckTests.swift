@@ -142,6 +142,78 @@ import Testing
         #expect(try PageCheck.run(path).problems == [])
     }
 
+    /// If a bit in the root of a tree changes, the report names the number that differs.
+    @Test func damagedRootIsDescribedWithoutContradiction() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("roots.mdb")
+        let environment = try Environment(path: path, options: .init(creates: true))
+        let full = try environment.openTable("full", integerKeys: true)
+        _ = try environment.openTable("none", integerKeys: true)
+        // Later commits put pages into the free list.
+        for key in UInt64(0)..<20 {
+            try environment.write { transaction in
+                try transaction.put(
+                    full, integer: key, [UInt8](repeating: 1, count: key == 9 ? 9_000 : 1_500))
+            }
+        }
+        environment.close()
+        let sound = try Data(contentsOf: URL(fileURLWithPath: path))
+        #expect(try PageCheck.run(path).problems == [])
+        let file = try #require(FileHandle(forUpdatingAtPath: path))
+        defer { try? file.close() }
+        func write(_ byte: UInt8, at place: Int) throws {
+            try file.seek(toOffset: UInt64(place))
+            try file.write(contentsOf: [byte])
+        }
+        func problems(_ place: Int, _ bit: Int) throws -> [String] {
+            try write(sound[place] ^ UInt8(1 << bit), at: place)
+            let report = try PageCheck.run(path)
+            try write(sound[place], at: place)
+            return report.problems.map(\.what)
+        }
+        let fields = [
+            (6..<8, "depth"), (8..<16, "branch pages"), (16..<24, "leaf pages"),
+            (24..<32, "overflow pages"), (32..<40, "entries"), (40..<48, "page"),
+        ]
+        let trees = Self.trees(sound)
+        #expect(trees.keys.sorted() == ["full", "none", "the free list", "the list of tables"])
+        for (name, root) in trees {
+            for (bytes, field) in fields {
+                for (place, bit) in bytes.flatMap({ place in (0..<8).map { (place, $0) } }) {
+                    let found = try problems(root + place, bit)
+                    let context = Comment(rawValue: "\(name), byte \(place), bit \(bit): \(found)")
+                    for what in found {
+                        let counts = what.firstMatch(of: #/should have (\d+) .+, but has (\d+)/#)
+                        if let counts { #expect(counts.1 != counts.2, context) }
+                    }
+                    // A page of an older commit can be a valid root.
+                    if name == "none" || (8..<40).contains(place) {
+                        #expect(found.count == 1 && found[0].contains(field), context)
+                    }
+                }
+            }
+        }
+        let none = try #require(trees["none"])
+        #expect(try problems(none + 6, 1) == ["table none has a depth of 2, but no pages"])
+        let page = UInt64.max - 1 << 12
+        #expect(
+            try problems(none + 41, 4)
+                == ["table none has page \(page) as its root, but an invalid depth of 0"])
+    }
+
+    /// Returns the places of the roots in the newest commit of a file with few tables.
+    private static func trees(_ file: Data) -> [String: Int] {
+        let meta = file.word(144) > file.word(4_096 + 144) ? 0 : 4_096
+        var trees = ["the free list": meta + 40, "the list of tables": meta + 88]
+        let page = Int(file.word(meta + 128)) * 4_096
+        for place in stride(from: 16, to: Int(file.word(page + 12)), by: 2) {
+            let name = page + Int(file.word(page + place)) + 8
+            let count = Int(file.word(name - 2))
+            trees[String(decoding: file[name..<name + count], as: UTF8.self)] = name + count
+        }
+        return trees
+    }
+
     private static func branches(_ file: Data) -> [(page: Int, nodes: [Int])] {
         stride(from: 2 * 4_096, to: file.count, by: 4_096).compactMap { start in
             guard file.word(start + 10) == 1, file.word(start) == UInt16(start / 4_096 & 0xFFFF)

@@ -686,12 +686,12 @@ package struct RemoteSession {
         try custody.recordClock()
         report.unread = try RemoteRow.leads(remote.name, in: log).count
         report.failure = failure.map { failure in
-            let failure = failure.ofRemote.naming(remote)
+            let error = SyncError(failure.ofRemote.naming(remote))
             // If the login or the remote is gone, do not mention the path of the login file.
-            guard failure.code == .unauthorized, !isGone else { return SyncError(failure) }
+            guard error.code == .unauthorized, !isGone else { return error }
             return SyncError(
-                .unauthorized, "\(failure.message); the login is in \(logins.path(remote.name))",
-                hint: failure.hint)
+                .unauthorized, "\(error.message); the login is in \(logins.path(remote.name))",
+                hint: error.hint)
         }
         try takeStock()
         return .end(failure)

@@ -108,6 +108,7 @@ import Testing
         failing(desk, { _ in true })
         let report = try #require(try desk.device.sync(failuresMax: 3))
         #expect(report.failure?.code == .unavailable)
+        #expect(report.failure?.hint?.contains("try again later") == true)
         #expect(desk.world.requests.count == 3)
         #expect(try desk.device.status().reason == .unavailable)
         desk.world.weather = nil
