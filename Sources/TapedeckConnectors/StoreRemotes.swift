@@ -72,7 +72,7 @@ public struct StoreRemotes: Sendable {
         let all = try all()
         guard let remote = all.first(where: { $0.name == name }) else {
             throw SyncError(
-                .notFound, "there is no remote \"\(name.prefix(80))\"",
+                .notFound, "there is no remote \"\(HTTPAddress.shown(name))\"",
                 hint: all.isEmpty
                     ? "add one with storectl remote add NAME SYSTEM URL"
                     : "the remotes are \(all.map(\.name).joined(separator: ", "))")
@@ -350,7 +350,7 @@ public struct StoreRemotes: Sendable {
             guard try runner.standing(of: intent, in: Connectors.outboxes) != nil else {
                 return false
             }
-            return try !hasExpired(intent, at: remote)
+            return try !hasExpired(intent, at: remote) && !isReplaced(intent, at: remote)
         }
     }
 
@@ -406,11 +406,17 @@ public struct StoreRemotes: Sendable {
             let isIntent = Connectors.outboxes.contains {
                 $0.tagKind == intent.key.kind && $0.isIntent(event.type)
             }
-            guard isIntent, try runner.standing(of: intent, in: Connectors.outboxes) == nil else {
-                return false
-            }
-            return try isSupported(intent, by: remote)
+            guard isIntent else { return false }
+            let isOver = try runner.standing(of: intent, in: Connectors.outboxes) == nil
+            return try (isOver || isReplaced(intent, at: remote))
+                && isSupported(intent, by: remote)
         }
+    }
+
+    /// Returns whether a later intent replaces an intent of a type that is not a register.
+    private func isReplaced(_ intent: Intent, at remote: Remote) throws -> Bool {
+        guard let connector = connector(for: remote) else { return false }
+        return try remoteOutbox(remote, connector).isReplaced(intent)
     }
 
     /// The former name of `superseding(_:besides:)`.

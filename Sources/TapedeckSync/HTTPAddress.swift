@@ -2,7 +2,7 @@ internal import Foundation
 internal import TapedeckModel
 
 /// A server address to which secrets can safely be sent.
-struct HTTPAddress: Hashable, Sendable {
+package struct HTTPAddress: Hashable, Sendable {
     /// The maximum length in bytes; it is limited because a store remembers servers by address.
     static let bytesMax = 300
 
@@ -24,11 +24,11 @@ struct HTTPAddress: Hashable, Sendable {
                 hint: "remove the user name and password; use a token for a server,"
                     + " storectl login for a remote")
         }
-        let shown = address.prefix { !"?#".contains($0) }.prefix(HTTPAddress.shownMax)
+        let shown = HTTPAddress.shown(address)
         guard address.utf8.count <= HTTPAddress.bytesMax else {
             throw SyncError(
                 .usage,
-                "\"\(shown)…\" is \(address.utf8.count) bytes long;"
+                "\"\(shown)\" is \(address.utf8.count) bytes long;"
                     + " the limit for an address is \(HTTPAddress.bytesMax)",
                 hint: "use an address such as http://127.0.0.1:8080")
         }
@@ -39,7 +39,7 @@ struct HTTPAddress: Hashable, Sendable {
             throw SyncError(
                 .usage,
                 address.contains { "?#".contains($0) }
-                    ? "the address \"\(shown)…\" has a query or a fragment"
+                    ? "the address \"\(shown)\" has a query or a fragment"
                     : "\"\(shown)\" is not a valid server address",
                 hint: "use an address such as http://127.0.0.1:8080")
         }
@@ -59,6 +59,23 @@ struct HTTPAddress: Hashable, Sendable {
         var base = url.string ?? address
         while base.hasSuffix("/") { base.removeLast() }
         self.base = base
+    }
+
+    /// Returns text that the user gave as an address or as a remote's name, for messages: shortened,
+    /// and without the user name, password, query and fragment of an address.
+    package static func shown(_ text: String) -> String {
+        let open = withoutLogin(text)
+        let shown = open.prefix { !"?#".contains($0) }.prefix(shownMax)
+        return shown.count < open.count ? "\(shown)…" : String(shown)
+    }
+
+    /// Returns an address, valid or not, with its user name and password replaced by `…`.
+    ///
+    /// A password may contain any character, so everything up to the last `@` is replaced.
+    package static func withoutLogin(_ text: String) -> String {
+        guard let end = text.lastIndex(of: "@") else { return text }
+        let start = text.firstRange(of: "://")?.upperBound ?? text.startIndex
+        return "\(start < end ? text[..<start] : "")…\(text[end...])"
     }
 
     /// Checks that an address, valid or not, has no user name or password before its host;

@@ -84,6 +84,28 @@ import Testing
         try store.checkFails("sync", "127.0.0.1:8737", code: "usage", exit: 64)
     }
 
+    /// A user name or password typed as part of an address is not printed.
+    @Test func loginsInAddressesAreNotRepeated() throws {
+        let store = try Storectl.empty()
+        let secret = "pl4nted"
+        for login in ["ada:\(secret)@", "\(secret)@", "ada:x/\(secret)?#@"] {
+            let (url, name) = ("http://\(login)127.0.0.1:1", "\(login)127.0.0.1:1")
+            for arguments in [
+                ["sync", url], ["sync", name], ["sync", url, "--refresh"],
+                ["remote", "add", "home", "whale", url], ["remote", "add", name, "whale", url],
+                ["remote", "remove", url, "--yes"], ["remote", "remove", name, "--yes"],
+                ["login", url], ["logout", url],
+            ] {
+                let run = try store.run(arguments)
+                #expect(run.exit != 0)
+                #expect(!(run.stdout + run.stderr).contains(secret), "\(arguments)")
+            }
+        }
+        try store.checkFails(
+            "remote", "remove", "http://ada:\(secret)@127.0.0.1:1", "--yes", code: "notFound",
+            exit: 4, says: "never synced with http://…@127.0.0.1:1")
+    }
+
     /// Once a server has responded, events do not wait for addresses that never responded.
     @Test func eventsDoNotWaitForAddressesThatNeverResponded() throws {
         let server = try ServeProcess()

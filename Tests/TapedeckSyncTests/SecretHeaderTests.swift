@@ -81,6 +81,72 @@ struct SecretHeaderTests {
         #expect(failure.message == "ada: [secret], [secret], [secret] and [secret]")
     }
 
+    private static let oddSecrets = [
+        #"SEK"R77secretsecret"#, #"secretse"cret99"#, #"back\slash99secret"#,
+        "p\u{E4}ss/w\u{F6}rd99", "<a>&'b'+\"c\"", #"\""\"\\\"#, "\u{1F511}key \u{1F511}key",
+        #"a"b\c"#,
+    ]
+
+    /// The ways in which remotes repeat a request.
+    private static func forms(of secret: String) throws -> [String] {
+        let json = try #require(
+            String(bytes: JSONEncoder().encode([secret]), encoding: .utf8)
+        ).dropFirst(2).dropLast(2)
+        let plain = json.replacing("\\/", with: "/")
+        let ascii = plain.utf16.map {
+            $0 < 0x7F
+                ? String(UnicodeScalar(UInt8($0)))
+                : "\\u" + String($0 + 0x10000, radix: 16).dropFirst()
+        }.joined()
+        let escaped = secret.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
+            .replacing(">", with: "&gt;").replacing("\"", with: "&quot;")
+        let loose = CharacterSet.urlQueryAllowed
+        let percent = try #require(secret.addingPercentEncoding(withAllowedCharacters: loose))
+        let form = RemoteRequest.segment(secret)
+        return [
+            secret, String(json), String(plain), ascii, ascii.uppercasedEscapes,
+            ascii.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""),
+            escaped.replacing("'", with: "&#39;"), escaped.replacing("'", with: "&#x27;"),
+            escaped.replacing("'", with: "&#039;"), percent, form,
+            form.replacing("%20", with: "+"),
+        ]
+    }
+
+    @Test(arguments: oddSecrets) func escapedSecretsAreRedacted(_ secret: String) throws {
+        let login = RemoteLogin(secrets: RemoteSecrets(user: "ada", password: secret))
+        for form in try Self.forms(of: secret) {
+            let repeated = #"bad request: {"password":"\#(form)"}"#
+            let failure = login.redacting(SyncFailure(.unauthorized, "\(repeated)"))
+            #expect(failure.message == #"bad request: {"password":"[secret]"}"#, "\(form)")
+            // Messages shorten long values.
+            guard secret.count >= 8, form.count > 9 else { continue }
+            let shortened = "bad request: \(form.prefix(9))"
+            let short = login.redacting(SyncFailure(.unauthorized, "\(shortened)"))
+            #expect(short.message == "bad request: [secret]", "\(form)")
+        }
+    }
+
+    @Test(arguments: oddSecrets + ["short"]) func encodedSecretsAreRedacted(_ secret: String) {
+        let login = RemoteLogin(secrets: RemoteSecrets(user: "ada", password: secret))
+        for value in [secret, "ada:\(secret)"] {
+            let code = Data(value.utf8).base64EncodedString()
+            let urlSafe = code.replacing("+", with: "-").replacing("/", with: "_")
+            for form in [code, urlSafe, RemoteRequest.segment(code), code.filter { $0 != "=" }] {
+                let repeated = "bad header: Basic \(form)"
+                let failure = login.redacting(SyncFailure(.unauthorized, "\(repeated)"))
+                #expect(failure.message == "bad header: Basic [secret]", "\(form)")
+            }
+        }
+        // Within a longer value, the first and the last character also depend on its neighbours.
+        guard secret.utf8.count >= 8 else { return }
+        for before in ["", "a", "ab", "abc"] {
+            let code = Data("\(before)\(secret)xyz".utf8).base64EncodedString()
+            let failure = login.redacting(SyncFailure(.unauthorized, "\(code)"))
+            #expect(failure.message.contains("[secret]"))
+            #expect(failure.message.count <= "[secret]".count + 4 + 2 + 6, "\(code)")
+        }
+    }
+
     /// A command with a gap would reveal the secret.
     @Test func hintsStayWholeIfASecretIsACommonWord() {
         let login = RemoteLogin(secrets: RemoteSecrets(user: "ada", password: "login"))
@@ -150,6 +216,13 @@ struct SecretHeaderTests {
                 == "http://a cannot be reached: the connection was lost")
         #expect(
             ForeignError.text(CocoaError(.fileNoSuchFile)).contains("No such file or directory"))
+    }
+}
+
+extension String {
+    /// The text with uppercase digits in the escapes of JSON.
+    fileprivate var uppercasedEscapes: String {
+        replacing(#/\\u([0-9a-f]{4})/#) { "\\u" + $0.output.1.uppercased() }
     }
 }
 

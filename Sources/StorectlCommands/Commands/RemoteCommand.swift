@@ -183,23 +183,24 @@ struct RemoteRemoveCommand: ParsableCommand {
     }
 
     private func forgetServer() throws {
+        let shown = HTTPAddress.withoutLogin(name)
         let undelivered = try options.withLog { log in
             guard let known = try SyncStatus.name(of: name, in: log),
                 let status = try SyncStatus.all(in: log).first(where: { $0.server == known })
             else {
                 throw CommandError(
-                    .notFound, "this store has never synced with \(name)",
+                    .notFound, "this store has never synced with \(HTTPAddress.shown(name))",
                     hint: "storectl status lists the known servers")
             }
             try Consent.require(
-                yes, would: "forget the server \(name)",
+                yes, would: "forget the server \(shown)",
                 hint: "the next sync with the server starts from the beginning and loses nothing")
             _ = try SyncStatus.forget(server: name, in: log)
             return status.undelivered
         }
         let document: JSON = [
-            "name": .text(name), "removed": .init(true), "undelivered": .init(undelivered),
+            "name": .text(shown), "removed": .init(true), "undelivered": .init(undelivered),
         ]
-        try options.print(document) { $0.line("forgot \(name)") }
+        try options.print(document) { $0.line("forgot \(shown)") }
     }
 }

@@ -9,8 +9,10 @@ extension SyncCommand {
         guard !target.contains(where: { ":/.".contains($0) }) else {
             throw CommandError(
                 .usage,
-                "\"\(target.prefix(80))\" is neither a remote's name nor a server's URL",
-                hint: "for a server, run storectl sync \(ShellWord.quoted("http://\(target)"))")
+                "\"\(HTTPAddress.shown(target))\" is neither a remote's name nor a server's URL",
+                hint: target.contains("@")
+                    ? "for a server, give its URL without a user name or password"
+                    : "for a server, run storectl sync \(ShellWord.quoted("http://\(target)"))")
         }
         guard tokenFile == nil else {
             throw CommandError(

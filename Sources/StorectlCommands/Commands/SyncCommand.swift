@@ -70,7 +70,8 @@ struct SyncCommand: AsyncParsableCommand {
             ("--refresh", refresh), ("--list", !list.isEmpty), ("--unlist", !unlist.isEmpty),
         ]
         for (option, isGiven) in forRemotes where isGiven && target.contains("://") {
-            throw ValidationError("\(option) is for remotes, but \(target.prefix(80)) is a server")
+            throw ValidationError(
+                "\(option) is for remotes, but \(HTTPAddress.shown(target)) is a server")
         }
         if dryRun, !list.isEmpty || !unlist.isEmpty {
             throw ValidationError("--dry-run cannot be combined with --list or --unlist")

@@ -224,8 +224,9 @@ package struct BirdTubeConnector: Connector {
         let message = try intent.event.decode(ChatMessagePosted.self)
         guard !message.hasSender || message.sender == account.user else {
             return .waiting(
-                .signInRequired,
-                "the message is from \(message.sender), but \(account.user) is signed in")
+                .conditionFailed,
+                "the message is from \(message.sender), but \(account.user) is signed in; the"
+                    + " message waits until you drop it")
         }
         if let refusal = known.refusal {
             return .refused(

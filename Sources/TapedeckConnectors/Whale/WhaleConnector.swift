@@ -1,4 +1,4 @@
-internal import TapedeckModel
+package import TapedeckModel
 package import TapedeckProjections
 package import TapedeckSync
 package import TapedeckVideo
@@ -365,17 +365,31 @@ package struct WhaleConnector: Connector {
             return .refused(
                 .conditionFailed, "Whale lets users change only their own profile")
         }
-        guard ["http://", "https://"].contains(where: edit.imageURL.lowercased().hasPrefix) else {
+        guard WhaleConnector.isPicture(edit.imageURL) else {
             return .refused(.invalidPayload, "Whale accepts a picture only as an http or https URL")
         }
-        let known = try KnownPicture(intent.key, views, projections)
-        // Only a later edit replaces the picture. A different picture on Whale does not, because the
-        // time of its first reading is not the time at which it was set.
-        guard known.edited == edit.imageURL else { return .satisfied(.final) }
+        // A different picture on Whale does not replace the edit, because the time of its first
+        // reading is not the time at which it was set.
+        let shown = try projections.picture(of: intent.key, views)
         let picture = WhaleDelivery.picture(edit)
-        return known.remote == edit.imageURL
+        return shown == edit.imageURL
             ? .satisfied(.wholeFeed(WhaleConnector.session, otherwise: [picture]))
             : .deliver([picture])
+    }
+
+    /// The picture is the only field of a profile that is sent; a later edit of the picture replaces
+    /// an earlier one, even if it removes the picture, which Whale does not support.
+    package func field(setBy intent: EventEnvelope) -> String? {
+        guard intent.type == ProfileEdited.eventType,
+            let edit = try? intent.decode(ProfileEdited.self),
+            edit.hasImageURL ? WhaleConnector.isPicture(edit.imageURL) : edit.removesPicture
+        else { return nil }
+        return "picture"
+    }
+
+    /// Returns whether Whale accepts a picture, which it fetches from a URL.
+    private static func isPicture(_ url: String) -> Bool {
+        ["http://", "https://"].contains(where: url.lowercased().hasPrefix)
     }
 
     private func answer(
@@ -384,10 +398,15 @@ package struct WhaleConnector: Connector {
         guard let known = try KnownQuestion(intent.key, views, projections) else {
             return WhaleConnector.unknown("question", id)
         }
-        // A question has at most one answer, so nothing is sent if it is already answered.
-        guard !known.isAnswered else { return .satisfied(.final) }
         guard account.user.isEmpty || known.receiver == account.user else {
             return .refused(.conditionFailed, WhaleDelivery.notAsked)
+        }
+        // A question has at most one answer, so nothing is sent if it is already answered.
+        guard !known.isAnswered else {
+            return .satisfied(
+                .sent(
+                    otherwise: .conditionFailed, "the question already has another answer on Whale")
+            )
         }
         let recorded = try intent.event.decode(AnswerRecorded.self)
         if let refusal = WhaleDelivery.refusal(of: recorded) { return refusal }

@@ -91,6 +91,13 @@ package protocol Connector: Sendable {
         _ intent: Intent, _ views: some ViewReader, _ account: RemoteAccount
     ) throws -> DeliveryPlan
 
+    /// Returns the name of the field that an intent sets, if a later intent of the same type and key
+    /// that sets the same field replaces the intent; nil if the intent is not replaced.
+    ///
+    /// This function is for types whose events set different fields, such as the fields of a
+    /// profile. If every event of a type sets the same value, the outbox declares a register.
+    func field(setBy intent: EventEnvelope) -> String?
+
     /// Returns intents that are derived from rules rather than recorded as events, such as removing
     /// a mark after the video has been watched.
     ///
@@ -151,6 +158,8 @@ extension Connector {
     ) throws -> ListFindings { ListFindings() }
 
     package func shownCount(of list: String, _ views: some ViewReader) throws -> Int? { nil }
+
+    package func field(setBy intent: EventEnvelope) -> String? { nil }
 
     package func derived(
         _ views: some ViewReader, after: [UInt8]?, limit: Int
@@ -475,6 +484,11 @@ package enum DeliveryPlan: Sendable {
 package enum Evidence: Sendable {
     /// The requested state is permanent on the remote, or the request is no longer needed.
     case final
+    /// The remote is in a permanent state that another program can have brought about in another
+    /// way, such as a question that has an answer.
+    ///
+    /// Without a sign that a request for the intent was sent, the intent is refused.
+    case sent(otherwise: ErrorCode, String)
     /// A feed that was read, at least up to its known rows, in a pass that began after the intent
     /// was recorded.
     ///

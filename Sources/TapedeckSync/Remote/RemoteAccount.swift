@@ -189,47 +189,26 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
     /// Returns a text without the login's secrets in its foreign parts.
     func redacting(_ text: FailureText) -> String { text.replacingForeign(redacting) }
 
-    /// The number of leading characters by which a secret is recognized, because messages shorten
-    /// long values.
-    private static let recognizedCount = 8
-
     /// Returns `text` with the login's secrets replaced by `[secret]`, even where a secret was
-    /// shortened.
+    /// escaped or shortened.
     private func redacting(_ text: String) -> String {
         let values = [
             secrets.password, secrets.token, secrets.tokenSecret, secrets.consumerKey,
             secrets.consumerSecret, account?.token, account?.tokenSecret,
         ]
-        let known = values.compactMap { $0 }.flatMap { [$0, RemoteRequest.segment($0)] }
-        var (redacted, rest) = ("", text[...])
+        let patterns = Set(values.compactMap { $0 }).flatMap {
+            SecretPattern.all(of: $0, user: secrets.user)
+        }
+        var (redacted, rest) = ("", Array(text)[...])
         var before: Character?
         while let first = rest.first {
             // Several secrets may begin with the same characters.
-            let count = known.map { RemoteLogin.count(of: $0, in: rest, after: before) }.max() ?? 0
+            let count = patterns.map { $0.count(in: rest, after: before) }.max() ?? 0
             redacted += count > 0 ? "[secret]" : String(first)
             before = rest.prefix(max(count, 1)).last
             rest = rest.dropFirst(max(count, 1))
         }
         return redacted
-    }
-
-    /// Returns the number of characters of a secret with which a text begins; 0 if it does not
-    /// begin with the secret.
-    ///
-    /// A secret of fewer than `recognizedCount` characters is recognized only if it is not part of a
-    /// word.
-    private static func count(
-        of secret: String, in text: Substring, after before: Character?
-    ) -> Int {
-        let count = zip(text, secret).prefix { $0 == $1 }.count
-        guard count >= min(secret.count, recognizedCount) else { return 0 }
-        let isShort = secret.count < recognizedCount
-        let isPart = isWord(before) || isWord(text.dropFirst(count).first)
-        return isShort && isPart ? 0 : count
-    }
-
-    private static func isWord(_ character: Character?) -> Bool {
-        character.map { $0.isLetter || $0.isNumber } ?? false
     }
 
     /// Returns whether another login is the same, ignoring the address and a logout that has begun.

@@ -150,6 +150,15 @@ package struct RemoteOutbox {
         } != nil
     }
 
+    /// Returns whether a later intent replaces an intent of a type that is not a register.
+    @available(*, noasync)
+    package func isReplaced(_ intent: Intent) throws -> Bool {
+        try LaterIntents(
+            log: log, runner: runner, remote: remote, connector: connector, outboxes: outboxes,
+            signIns: signIns, speaker: speaker
+        ).replace(intent)
+    }
+
     private static let pageCount = 200
 
     private func forEachDerived(
@@ -188,7 +197,8 @@ package struct RemoteOutbox {
     }
 
     /// Returns the state of an intent regardless of the earlier intents in its lane, and whether it
-    /// delays the later ones; nil if the intent concerns another remote.
+    /// delays the later ones; nil if the intent concerns another remote or a later intent replaces
+    /// it.
     private func standing(
         of intent: Intent, _ item: OutboxItem
     ) throws -> (state: RemoteDelivery.State, delaysLane: Bool)? {
@@ -203,6 +213,7 @@ package struct RemoteOutbox {
                 ? (.unknown(end.message), false)
                 : (.refused(ErrorCode(rawValue: end.code), end.message), false)
         }
+        if try isReplaced(intent) { return nil }
         if let refusal {
             return (.waiting(reason: refusal.code, message: refusal.message, until: nil), false)
         }

@@ -21,9 +21,12 @@ public struct RemoteReport: Sendable {
     public var refusedBefore = 0
     /// The intents that the remote has refused since the last report.
     public var refused: [(event: EventID, code: ErrorCode, message: String)] = []
-    /// The pending intents, at most `waitingCountMax`, each with the reason why it is pending.
+    /// The intents that the remote neither confirmed nor refused, at most `waitingCountMax`, each
+    /// with the reason.
+    ///
+    /// They include the intents with an unknown outcome, which a status counts as ended.
     public var waiting: [Waiting] = []
-    /// The total number of pending intents.
+    /// The total number of the intents described by `waiting`.
     public var waitingCount = 0
     /// The reason why the sync ended early.
     public var failure: SyncError?

@@ -165,6 +165,10 @@ extension RemoteSession {
         {
             return nil
         }
+        let later = LaterIntents(
+            log: log, runner: runner, remote: remote, connector: connector, outboxes: outboxes,
+            signIns: try connection.signIns(), speaker: account.isAnonymous ? nil : account.user)
+        if try later.replace(intent) { return nil }
         if let wait = try RemoteRow.lane(remote.name, intent.key.text, in: log),
             wait.wait.until > now
         {
@@ -214,6 +218,13 @@ extension RemoteSession {
         let suffices: Bool
         switch evidence {
         case .final: suffices = true
+        case .sent(let code, let message):
+            // Another device may have sent the request without being able to report it.
+            guard try !item.parts.isEmpty || custody.answer(for: item) != .own else {
+                try refuse(intent, target: "", code, message)
+                return nil
+            }
+            suffices = true
         case .feed(let feed):
             if reading.next == nil, intent.event.position > readingPosition { try beginReading() }
             suffices = isRead(feed, since: intent)

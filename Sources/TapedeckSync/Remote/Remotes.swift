@@ -155,7 +155,7 @@ public struct Remote: Hashable, Sendable {
             }
         guard isName else {
             throw SyncError(
-                .usage, "\"\(name.prefix(60))\" is not a valid name for a remote",
+                .usage, "\"\(HTTPAddress.shown(name))\" is not a valid name for a remote",
                 hint:
                     "use 1 to \(Remote.nameCountMax) lowercase letters, digits and hyphens, such as home"
             )

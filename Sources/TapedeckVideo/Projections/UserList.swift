@@ -74,9 +74,6 @@ public struct UserList: Projection {
             return shown
         }
 
-        /// Returns the user's last edit of a field; nil if the user has not edited the field.
-        func edit(of field: ProfileField) -> ProfileEdit? { edits.first { $0.field == field } }
-
         fileprivate mutating func take(_ observation: UserObserved, at milliseconds: Int64) {
             let before = profile
             profile.merge(newer: observation)

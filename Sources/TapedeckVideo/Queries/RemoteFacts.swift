@@ -152,20 +152,18 @@ package struct KnownQuestion: Sendable {
     }
 }
 
-/// A user's profile picture, for connectors.
-package struct KnownPicture: Sendable {
-    /// The URL of the picture on the remote.
-    package var remote: String?
-    /// The URL that the user's last edit of the picture set; nil if that edit removed the picture.
-    package var edited: String?
+extension VideoProjections {
+    /// Returns the URL of a user's picture on the remote, for connectors; nil if there is none.
+    package func picture(of user: Tag, _ views: some ViewReader) throws -> String? {
+        guard let state = try views.state(of: users, key: user) else { return nil }
+        return ProfileField.imageUrl.shown(by: state.profile)
+    }
+}
 
-    /// Reads a user from the projections in `views`.
-    package init(
-        _ user: Tag, _ views: some ViewReader, _ projections: VideoProjections
-    ) throws {
-        guard let state = try views.state(of: projections.users, key: user) else { return }
-        remote = ProfileField.imageUrl.shown(by: state.profile)
-        edited = state.edit(of: .imageUrl)?.value
+extension ProfileEdited {
+    /// Whether the edit removes the picture.
+    package var removesPicture: Bool {
+        !hasImageURL && cleared.contains(ProfileField.imageUrl.rawValue)
     }
 }
 

@@ -83,8 +83,8 @@ import Testing
 
     /// Records a sign-in, as `storectl login` does in another process.
     private func signIn(_ account: String, on device: RemoteDevice) throws {
-        let origin = device.store.log.origin
-        let events = try device.query { try SignIn(account, at: "shelby").decide($0, on: origin) }
+        let (origin, system) = (device.store.log.origin, device.remote.system)
+        let events = try device.query { try SignIn(account, at: system).decide($0, on: origin) }
         try device.store.log.appendBlocking(events.map { try ProposedEvent($0) })
     }
 
@@ -293,6 +293,31 @@ import Testing
         try syncAll(server, rig, ada, ben)
         #expect(try ada.outbox().isEmpty)
         #expect(try rig.effects(.like).count == 1)
+    }
+
+    /// An edit that is never sent from the owner's account must not replace the owner's edit.
+    @Test func editsOfAnotherAccountDoNotReplaceTheOwnersPicture() throws {
+        let desk = try WhaleDesk()
+        let ada = desk.device
+        let ben = try RemoteDevice(
+            desk.world, "whale", RemoteSecrets(user: "user2@example.org", password: "-"), seed: 8)
+        for device in [ada, ben] {
+            try device.sync()
+            try signIn(account(of: device), on: device)
+        }
+        try desk.edit { $0.imageURL = "http://img.example.org/by-ada.png" }
+        desk.world.clock.advance(by: .seconds(1))
+        let bens = try ben.append(
+            ProfileEdited.with {
+                ($0.user, $0.imageURL) = ("1", "http://img.example.org/by-ben.png")
+            })
+        try SequencingServer().sync(ada, ben)
+        try signIn(account(of: ada), on: ada)
+        let report = try #require(try ada.sync())
+        #expect(report.failure == nil)
+        #expect(desk.effects == ["userImage 1 http://img.example.org/by-ada.png"])
+        #expect(try ada.outbox().map(\.event.id) == [bens])
+        #expect(report.waiting.map(\.reason) == [.conditionFailed])
     }
 
     /// With a single account, the latest change of any device is the only one that is sent.

@@ -460,6 +460,8 @@ import Testing
         let said = try desk.say("hello", as: "grace@example.org")
         let report = try #require(try desk.device.sync())
         #expect(report.waiting.map(\.event) == [said])
-        #expect(report.waiting.map(\.reason) == [.signInRequired] && desk.effects.isEmpty)
+        // A new login would not help.
+        #expect(report.waiting.map(\.reason) == [.conditionFailed] && desk.effects.isEmpty)
+        #expect(report.waiting.first?.message.contains("until you drop it") == true)
     }
 }

@@ -115,6 +115,15 @@ struct WhaleDesk {
         return try device.append(event)
     }
 
+    /// Records an edit of the user's own profile.
+    @discardableResult
+    func edit(_ write: (inout ProfileEdited) -> Void) throws -> EventID {
+        var event = ProfileEdited()
+        event.user = "1"
+        write(&event)
+        return try device.append(event)
+    }
+
     /// Records an answer whose files are in the device's blob store, or elsewhere if `isHere` is
     /// false.
     @discardableResult

@@ -250,9 +250,11 @@ import Testing
         let local = try edit { $0.imageURL = "file:///pictures/1.png" }
         var report = try #require(try desk.device.sync())
         #expect(report.refused.map(\.event) == [local])
+        #expect(desk.effects == ["userImage 1 http://img.example.org/new.png"])
         _ = try edit { $0.imageURL = "http://img.example.org/newest.png" }
         report = try #require(try desk.device.sync())
-        #expect(desk.effects == ["userImage 1 http://img.example.org/newest.png"])
+        #expect(desk.effects.count == 2)
+        #expect(desk.effects.last == "userImage 1 http://img.example.org/newest.png")
         #expect(try desk.device.outbox().map(\.event.id) == [local])
         try desk.device.query { queries in
             let found = try #require(try queries.user("1"))
@@ -261,6 +263,64 @@ import Testing
             #expect(found.edited == ["username", "about"])
         }
         #expect(desk.world.simulator.violations.isEmpty)
+    }
+
+    /// An edit that is never carried out must not keep an earlier edit from being sent.
+    @Test(arguments: ["dropped", "invalid", "refused"])
+    func editsThatAreNotCarriedOutReplaceNoPicture(_ end: String) throws {
+        let desk = try WhaleDesk()
+        try desk.device.sync()
+        let two = end == "invalid" ? "file:///two.png" : "http://img.example.org/two.png"
+        try desk.edit { $0.imageURL = "http://img.example.org/one.png" }
+        desk.world.clock.advance(by: .seconds(1))
+        let later = try desk.edit { $0.imageURL = two }
+        if end == "dropped" {
+            _ = try StoreRemotes(desk.device.store.log, desk.device.store.projections).drop(later)
+        }
+        desk.world.portal = { request in
+            guard end == "refused", request.method == "PATCH",
+                case .form(let fields) = request.body, fields.map(\.value) == [two]
+            else { return nil }
+            let body = #"{"errors":{"image_url":["is invalid"]}}"#
+            return RemoteResponse(status: 422, body: Array(body.utf8))
+        }
+        let report = try #require(try desk.device.sync())
+        #expect(desk.effects == ["userImage 1 http://img.example.org/one.png"])
+        #expect(report.refused.map(\.event) == (end == "dropped" ? [] : [later]))
+        #expect(try desk.device.outbox().map(\.event.id) == (end == "dropped" ? [] : [later]))
+    }
+
+    /// A replaced edit is not sent, even by a device that did not know the later edit; and it is not
+    /// confirmed, because nothing was carried out.
+    @Test(arguments: [true, false]) func laterEditsReplaceAPicture(isSent: Bool) throws {
+        let desk = try WhaleDesk()
+        let tablet = try RemoteDevice(desk.world, "whale", WhaleDesk.secrets, seed: 8)
+        for device in [desk.device, tablet] { try device.sync() }
+        let one = try desk.edit { $0.imageURL = "http://img.example.org/one.png" }
+        desk.world.clock.advance(by: .seconds(1))
+        let two = ProfileEdited.with {
+            $0.user = "1"
+            // Whale has no route for removing a picture.
+            if isSent { $0.imageURL = "http://img.example.org/two.png" }
+            if !isSent { $0.cleared = ["imageUrl"] }
+        }
+        try tablet.append(two)
+        desk.world.clock.advance(by: .seconds(1))
+        try tablet.append(ProfileEdited.with { ($0.user, $0.about) = ("1", "hello") })
+        try tablet.sync()
+        try SequencingServer().sync(desk.device, tablet)
+        try desk.device.sync()
+        #expect(desk.effects == (isSent ? ["userImage 1 http://img.example.org/two.png"] : []))
+        for device in [desk.device, tablet] {
+            #expect(try device.outbox().isEmpty)
+            let remotes = StoreRemotes(device.store.log, device.store.projections)
+            let event = try #require(try device.store.log.event(one))
+            #expect(try remotes.superseding(event, besides: []).map(\.name) == ["home"])
+            #expect(try remotes.unsupported(for: event, besides: []).isEmpty)
+            let outcomes = try device.store.log.events(
+                after: .start, type: OutcomeRecorded.eventType)
+            #expect(!outcomes.contains { $0.causation == one })
+        }
     }
 
     /// The sync reads the other picture after the edit, although it was set before the edit.
@@ -372,6 +432,25 @@ import Testing
         for event in [said, waiting, asked] { _ = try remotes.drop(event) }
         #expect(try comments("1").isEmpty && comments("9").isEmpty)
         #expect(try question() == nil)
+    }
+
+    /// The recordings are not on the remote, so they must not be confirmed.
+    @Test func recordingsForAnsweredQuestionsAreRefused() throws {
+        let desk = try WhaleDesk()
+        let recorded = [try desk.answer("4"), try desk.answer("1")]
+        // The user answers the question in another app.
+        try desk.change { whale in
+            whale.world.answers.append(
+                WhaleWorld.Answer(
+                    id: 9, question: 4, videoURL: "http://media.example.org/9",
+                    thumbnailURL: "http://media.example.org/9.jpg", insertedAt: 1))
+        }
+        let report = try #require(try desk.device.sync())
+        #expect(Set(report.refused.map(\.event)) == Set(recorded))
+        #expect(report.refused.allSatisfy { $0.code == .conditionFailed })
+        #expect(report.refused.contains { $0.message.contains("already has another answer") })
+        #expect(desk.effects.isEmpty)
+        #expect(Set(try desk.device.outbox().map(\.event.id)) == Set(recorded))
     }
 
     /// The server returns 422 only if the question was for another user.
