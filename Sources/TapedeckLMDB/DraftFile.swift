@@ -118,17 +118,31 @@ package final class DraftFile {
         }
     }
 
+    /// Returns whether a file has the name of a draft and its writer no longer exists; false if the
+    /// file cannot be examined.
+    package static func isAbandoned(_ path: String) -> Bool {
+        guard targetName(ofDraft: PathParts.name(of: path)) != nil else { return false }
+        return ifAbandoned(path) {}
+    }
+
     private static func removeIfAbandoned(_ path: String) {
+        _ = ifAbandoned(path) { _ = unlink(path) }
+    }
+
+    /// Locks a draft and runs `body` if its writer no longer exists; returns whether `body` ran.
+    private static func ifAbandoned(_ path: String, _ body: () -> Void) -> Bool {
         // O_NONBLOCK avoids waiting if the path is a pipe.
         let file = open(path, O_RDONLY | O_NONBLOCK | O_NOFOLLOW | O_CLOEXEC)
-        guard file >= 0 else { return }
+        guard file >= 0 else { return false }
         defer { _ = close(file) }
         var facts = stat()
         guard fstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG,
-            flock(file, LOCK_EX | LOCK_NB) == 0
-        else { return }
-        // The writer may have moved the draft into place before it released the lock.
-        if FileLock.isAt(path, file) { unlink(path) }
+            flock(file, LOCK_EX | LOCK_NB) == 0,
+            // The writer may have moved the draft into place before it released the lock.
+            FileLock.isAt(path, file)
+        else { return false }
+        body()
+        return true
     }
 
     /// Locks a new draft; returns whether another writer removed it before it was locked.

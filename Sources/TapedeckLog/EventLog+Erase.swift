@@ -19,7 +19,7 @@ extension EventLog {
         func check() throws(LogError) {
             guard place.canBeErased else {
                 throw LogError(
-                    .noStore, "there is no store in \(directory)", hint: "check the path")
+                    .noStore, "there is no store in \(directory)", hint: place.hintWithoutStore)
             }
         }
         do throws(LogError) {
@@ -50,6 +50,16 @@ extension StoreDirectory {
     /// has left of one.
     fileprivate var canBeErased: Bool {
         exists || isErasing || (try? names().contains(where: Self.isPart)) ?? false
+    }
+
+    /// The hint for a directory without a store.
+    ///
+    /// Folders named like those of a store are not erased without a store, because they may belong
+    /// to something else.
+    fileprivate var hintWithoutStore: String {
+        let left = ((try? names()) ?? []).filter(Self.ownFolders.contains).sorted()
+        guard !left.isEmpty else { return "check the path" }
+        return "check the path; if a store left \(left.joined(separator: ", ")) there, delete them"
     }
 
     /// Removes the opening lock of a process that was killed before it created a store, or after it

@@ -44,6 +44,9 @@ package struct ReplacedFile {
         DraftFile.targetName(ofDraft: name)
     }
 
+    /// Returns whether a file is an unfinished file whose writer was killed.
+    package static func isAbandoned(_ path: String) -> Bool { DraftFile.isAbandoned(path) }
+
     /// Removes the files left by writers of `target` that were killed.
     package static func removeAbandoned(replacing target: String) {
         DraftFile.removeAbandoned(of: target)

@@ -127,7 +127,10 @@ import Testing
         let directory = store.log.directory.path + "/" + ImageCache.directoryName
         // A process that ends after it stores a picture but before it records the picture's URL
         // leaves an orphan.
-        let orphan = try BlobStore(store: directory).add(picture(9))
+        let orphan = String(repeating: "a", count: 64)
+        try FileManager.default.createDirectory(
+            atPath: directory + "/blobs/aa", withIntermediateDirectories: true)
+        try Data(picture(9)).write(to: URL(fileURLWithPath: directory + "/blobs/aa/" + orphan))
         #expect(images.evict(to: .max).isEmpty)
         #expect(BlobStore(store: directory).path(of: orphan) != nil)
         // Advance far enough to pass the file system's clock, which is ahead of the scenario's

@@ -121,6 +121,27 @@ import Testing
         try storectl.succeed("erase", "--yes")
     }
 
+    /// Media that is being added to a store cannot outlive the store.
+    @Test func storesToWhichMediaIsBeingAddedAreNotErased() throws {
+        let storectl = try Storectl.empty()
+        let pipe = storectl.directory.path + "/pipe"
+        try #require(mkfifo(pipe, 0o600) == 0)
+        let adder = try storectl.start(["blob", "add", pipe])
+        var writer: Int32 = -1
+        // Opening succeeds once the command reads from the pipe.
+        try eventuallyBlocking("the command reads the file") {
+            writer = open(pipe, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+            return writer >= 0
+        }
+        try storectl.checkFails("erase", "--yes", code: "busy", exit: 5)
+        #expect(write(writer, "media", 5) == 5)
+        _ = close(writer)
+        #expect(try adder.wait().exit == 0)
+        #expect(FileManager.default.fileExists(atPath: storectl.store + "/blobs"))
+        try storectl.succeed("erase", "--yes")
+        #expect(!FileManager.default.fileExists(atPath: storectl.store))
+    }
+
     @Test func eraseKeepsForeignFiles() throws {
         let storectl = try Storectl.demo()
         let other = storectl.store + "/letter.txt"
@@ -191,6 +212,37 @@ import Testing
         }
         #expect(warnings.compactMap { $0["check"]?.text } == ["views files", "permissions"])
         #expect(warnings.allSatisfy { $0["hint"]?.text?.isEmpty == false })
+    }
+
+    /// Half-copied media takes up space that no other command shows.
+    @Test func doctorFindsUnfinishedMedia() throws {
+        let storectl = try Storectl.empty()
+        let file = try storectl.file("picture", Array("picture".utf8))
+        try storectl.succeed("blob", "add", file)
+        try storectl.succeed("image", "keep", "https://example.org/a.png", file)
+        func leave(_ name: String) throws -> String {
+            try storectl.file("store/\(name).tapedeck-part", Array("half".utf8))
+        }
+        func warnings() throws -> [String] {
+            try (storectl.succeed("doctor", "--json").document["findings"]?.list ?? [])
+                .filter { $0["check"]?.text == "unfinished files" }
+                .compactMap { $0["message"]?.text }
+        }
+        for folder in ["blobs", "images", "images/blobs"] {
+            _ = try leave("\(folder)/new.0123456789abcdef")
+        }
+        // A running process is writing this file.
+        let living = open(try leave("blobs/new.fedcba9876543210"), O_RDONLY | O_CLOEXEC)
+        try #require(living >= 0)
+        defer { _ = close(living) }
+        try #require(flock(living, LOCK_EX) == 0)
+        let found = try warnings()
+        #expect(found.count == 3)
+        #expect(found.first?.hasPrefix("1 file of interrupted additions of media in blobs") == true)
+        try storectl.succeed("image", "keep", "https://example.org/b.png", file)
+        #expect(try warnings().count == 1)
+        try storectl.succeed("blob", "add", file)
+        #expect(try warnings().isEmpty)
     }
 
     /// Events dated in the future are reported even if events appended after them have the current

@@ -245,6 +245,17 @@ import Testing
         #expect(FileManager.default.fileExists(atPath: directory.file("log.mdb")))
     }
 
+    /// Media without a store is not deleted, but it is not hidden either.
+    @Test func eraseNamesMediaWithoutAStore() throws {
+        let directory = try TemporaryDirectory()
+        try FileManager.default.createDirectory(
+            atPath: directory.file("blobs"), withIntermediateDirectories: false)
+        let error = #expect(throws: LogError.self) { try EventLog.erase(directory.path) }
+        #expect(error?.code == .noStore)
+        #expect(error?.hint?.contains("blobs") == true)
+        #expect(FileManager.default.fileExists(atPath: directory.file("blobs")))
+    }
+
     /// After the first step of an erase the store no longer exists, whichever files remain.
     @Test func interruptedEraseCanBeCompleted() throws {
         let directory = try TemporaryDirectory()
@@ -268,6 +279,8 @@ import Testing
             }
             #expect(!place.isErasing)
             try FileManager.default.moveItem(atPath: place.marker, toPath: place.erasing)
+            try FileManager.default.createDirectory(
+                atPath: place.path + "/blobs/ab", withIntermediateDirectories: true)
             try EventLog.erase(place.path)
             #expect(!FileManager.default.fileExists(atPath: place.path))
         }

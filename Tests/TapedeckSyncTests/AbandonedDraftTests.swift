@@ -22,6 +22,7 @@ struct AbandonedDraftTests {
     }
 
     @Test func nextBlobRemovesAbandonedBlobDrafts() throws {
+        try EventLog.create(directory.path).close()
         let left = try leave("blobs/new")
         let blobs = BlobStore(store: directory.path)
         let name = try blobs.add([1, 2, 3])

@@ -110,10 +110,10 @@ import Testing
         for number in 0..<3 { try source.note("\(number)") }
         try rig.sync(source)
         func stub(_ sequences: ClosedRange<UInt64>) throws -> [UInt8] {
-            try RangeStub(
+            let stub = try RangeStub(
                 origin: source.origin, sequences: sequences, stamp: Stamp(rawValue: 1 << 20),
-                before: HashChain(), after: HashChain()
-            ).canonical
+                before: HashChain(), after: HashChain())
+            return stub.canonical
         }
         let unknown = Receipt(
             event: EventID(origin: source.origin, sequence: 9),

@@ -96,7 +96,7 @@ struct SecretHeaderTests {
         let ascii = plain.utf16.map {
             $0 < 0x7F
                 ? String(UnicodeScalar(UInt8($0)))
-                : "\\u" + String($0 + 0x10000, radix: 16).dropFirst()
+                : "\\u" + String(0x10000 + Int($0), radix: 16).dropFirst()
         }.joined()
         let escaped = secret.replacing("&", with: "&amp;").replacing("<", with: "&lt;")
             .replacing(">", with: "&gt;").replacing("\"", with: "&quot;")

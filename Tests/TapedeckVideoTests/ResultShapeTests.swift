@@ -42,7 +42,9 @@ import Testing
         #expect(video["broadcasts"] as? Int == 2)
         #expect(video["newestAt"] as? String == "2023-11-14T22:13:21.000Z")
         let comment = try #require((video["comments"] as? [[String: Any]])?.first)
-        #expect(Set(comment.keys) == ["id", "author", "text", "at"])
+        #expect(
+            Set(comment.keys) == ["id", "author", "text", "at", "state", "code", "message"])
+        #expect(comment["code"] is NSNull && comment["message"] is NSNull)
         #expect(comment["at"] is NSNull)
     }
 

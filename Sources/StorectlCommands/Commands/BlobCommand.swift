@@ -34,15 +34,16 @@ struct BlobAddCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        // Opening the log fails if the directory is not a store.
-        let directory = try options.withLog(isReading: true) { $0.directory.path }
-        let blobs = BlobStore(store: directory)
-        let kept = try files.map { file in
-            let blob = try blobs.add(contentsOf: file)
-            let size = try blobs.path(of: blob).map {
-                try FileManager.default.attributesOfItem(atPath: $0)[.size] as? UInt64 ?? 0
+        // No other process can erase the store while the log is open.
+        let kept = try options.withLog(isReading: true) { log in
+            let blobs = BlobStore(store: log.directory.path)
+            return try files.map { file in
+                let blob = try blobs.add(contentsOf: file)
+                let size = try blobs.path(of: blob).map {
+                    try FileManager.default.attributesOfItem(atPath: $0)[.size] as? UInt64 ?? 0
+                }
+                return (file: file, blob: blob, bytes: size ?? 0)
             }
-            return (file: file, blob: blob, bytes: size ?? 0)
         }
         try options.print(
             [

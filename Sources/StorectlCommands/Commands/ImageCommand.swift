@@ -46,11 +46,13 @@ struct ImageKeepCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        let images = try options.images(bytesMax: budget)
-        guard let data = FileManager.default.contents(atPath: file) else {
-            throw CommandError(.notFound, "\(file) cannot be read", hint: "check the path")
+        let image = try options.withImages(bytesMax: budget) { images in
+            guard let data = FileManager.default.contents(atPath: file) else {
+                throw CommandError(.notFound, "\(file) cannot be read", hint: "check the path")
+            }
+            return try images.keep(Array(data), at: url)
         }
-        try ImageReport.print([images.keep(Array(data), at: url)], options)
+        try ImageReport.print([image], options)
     }
 }
 
@@ -73,14 +75,16 @@ struct ImageListCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        let images = try options.images()
-        guard let url else { return try ImageReport.print(images.images(), options) }
-        guard let image = try images.image(at: url) else {
-            throw CommandError(
-                .notFound, "no picture is cached for \(url)",
-                hint: "storectl image keep URL FILE caches a picture")
+        let listed = try options.withImages { images in
+            guard let url else { return images.images() }
+            guard let image = try images.image(at: url) else {
+                throw CommandError(
+                    .notFound, "no picture is cached for \(url)",
+                    hint: "storectl image keep URL FILE caches a picture")
+            }
+            return [image]
         }
-        try ImageReport.print([image], options)
+        try ImageReport.print(listed, options)
     }
 }
 
@@ -103,7 +107,7 @@ struct ImageEvictCommand: ParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() throws {
-        let gone = try options.images().evict(to: budget)
+        let gone = try options.withImages { $0.evict(to: budget) }
         try options.print(["evicted": .list(gone.map(JSON.text))]) { text in
             for url in gone { text.line(url) }
         }
@@ -111,11 +115,13 @@ struct ImageEvictCommand: ParsableCommand {
 }
 
 extension StoreOptions {
-    /// Returns the store's picture cache; throws if the directory is not a store.
-    fileprivate func images(
-        bytesMax: UInt64 = ImageCache.bytesMaxDefault
-    ) throws -> ImageCache {
-        ImageCache(store: try withLog(isReading: true) { $0.directory.path }, bytesMax: bytesMax)
+    /// Opens the store's picture cache; no other process can erase the store before `body` ends.
+    fileprivate func withImages<R>(
+        bytesMax: UInt64 = ImageCache.bytesMaxDefault, _ body: (ImageCache) throws -> R
+    ) throws -> R {
+        try withLog(isReading: true) { log in
+            try body(ImageCache(store: log.directory.path, bytesMax: bytesMax))
+        }
     }
 }
 

@@ -51,8 +51,8 @@ struct Examination {
     func findings() throws -> [Finding] {
         let files = try StoreFiles(directory)
         let contents = try frozenKeys() + projections() + index() + types() + clock()
-        return try contents + viewsFiles(files) + unfinishedFiles(files) + readers()
-            + diskSpace(files) + permissions(files)
+        return try contents + viewsFiles(files) + unfinishedFiles(files)
+            + unfinishedFilesInFolders() + readers() + diskSpace(files) + permissions(files)
     }
 
     private func frozenKeys() throws -> [Finding] {
@@ -185,6 +185,36 @@ struct Examination {
                 "\(Figures.count(left.count, "file")) of an interrupted creation or compaction",
                 "a command that can write to the directory removes them")
         ]
+    }
+
+    /// The folders whose unfinished files remain until the next file is written, what writes files
+    /// there, and the command that removes those left.
+    private static let unfinishedFolders = [
+        (BlobStore.directoryName, "additions of media", "the next storectl blob add"),
+        (ImageCache.directoryName, "additions of pictures", "the next storectl image keep"),
+        (
+            ImageCache.directoryName + "/" + BlobStore.directoryName, "additions of pictures",
+            "the next storectl image keep"
+        ),
+        (LoginFiles.directoryName, "logins", "the next storectl login or sync of a remote"),
+    ]
+
+    /// Returns findings about the files that killed processes left in the store's folders.
+    private func unfinishedFilesInFolders() throws -> [Finding] {
+        try Examination.unfinishedFolders.compactMap { folder, work, remover in
+            let path = directory + "/" + folder
+            guard FileManager.default.fileExists(atPath: path) else { return nil }
+            // Another process may be writing other files at the moment.
+            let left = try StoreFiles(path).unfinishedFiles.filter {
+                ReplacedFile.isAbandoned("\(path)/\($0.name)")
+            }
+            guard !left.isEmpty else { return nil }
+            let bytes = Figures.bytes(left.reduce(0) { $0 + $1.bytes })
+            return .warning(
+                "unfinished files",
+                "\(Figures.count(left.count, "file")) of interrupted \(work) in \(folder), \(bytes)",
+                "\(remover) removes them")
+        }
     }
 
     /// Returns findings about files that other versions of this program wrote, or that were built

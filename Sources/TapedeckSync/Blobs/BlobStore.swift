@@ -11,6 +11,8 @@ internal import TapedeckModel
 /// and renamed. Identical files are stored once. Blobs stay on this device; only the events that
 /// name them are synced.
 ///
+/// Keep the store open while you add blobs; otherwise, another process can erase it.
+///
 /// ```swift
 /// let blobs = BlobStore(store: directory)
 /// let name = try blobs.add(contentsOf: "/tmp/answer.mov")
@@ -24,10 +26,17 @@ public struct BlobStore: Sendable {
     /// The number of bytes to copy at a time.
     private static let chunkBytes = 1 << 20
 
+    private let store: StoreDirectory
     private let directory: String
 
     /// Opens the blobs of the store in a directory; creates nothing on disk until a blob is added.
-    public init(store: String) { directory = store + "/" + BlobStore.directoryName }
+    public init(store: String) { self.init(in: store, of: store) }
+
+    /// Opens the blobs in a folder of a store.
+    init(in folder: String, of store: String) {
+        self.store = StoreDirectory(store)
+        directory = folder + "/" + BlobStore.directoryName
+    }
 
     /// Returns the path of a blob; nil if this device does not have it or the name is invalid.
     public func path(of blob: String) -> String? {
@@ -38,8 +47,8 @@ public struct BlobStore: Sendable {
 
     /// Stores a copy of a file, and returns the name of the blob once it is synced to disk.
     ///
-    /// Reads the file once, in chunks. Throws `SyncError`: `.notFound`, `.accessDenied`,
-    /// `.diskFull`, `.inputOutput`.
+    /// Reads the file once, in chunks. Throws `SyncError`: `.noStore`, `.notFound` (the file),
+    /// `.accessDenied`, `.diskFull`, `.inputOutput`.
     public func add(contentsOf file: String) throws(SyncError) -> String {
         let source = open(file, O_RDONLY | O_CLOEXEC)
         guard source >= 0 else { throw BlobStore.failure("\(file) cannot be read") }
@@ -95,19 +104,39 @@ public struct BlobStore: Sendable {
     private func keep(
         _ fill: (ReplacedFile) throws(SyncError) -> String
     ) throws(SyncError) -> String {
-        try makeDirectory(directory)
-        let draft = try BlobStore.wrapping { () throws(LogError) in
-            try ReplacedFile(replacing: "\(directory)/\(BlobStore.draftName)")
+        try inStore { () throws(SyncError) in
+            try makeDirectory(directory)
+            let draft = try BlobStore.wrapping { () throws(LogError) in
+                try ReplacedFile(replacing: "\(directory)/\(BlobStore.draftName)")
+            }
+            let blob = try fill(draft)
+            try makeDirectory(folder(of: blob))
+            // A blob with the same bytes may exist already; replacing it changes nothing.
+            try BlobStore.wrapping { () throws(LogError) in
+                try draft.place(at: place(of: blob))
+                // The folder of the blob may be new.
+                try DurableFile.synchronize(directory)
+            }
+            return blob
         }
-        let blob = try fill(draft)
-        try makeDirectory(folder(of: blob))
-        // A blob with the same bytes may exist already; replacing it changes nothing.
-        try BlobStore.wrapping { () throws(LogError) in
-            try draft.place(at: place(of: blob))
-            // The folder of the blob may be new.
-            try DurableFile.synchronize(directory)
+    }
+
+    /// Runs `body`, which writes files into the store.
+    ///
+    /// Throws `.noStore` if there is no store, or if the store has disappeared before `body` fails.
+    func inStore<R>(_ body: () throws(SyncError) -> R) throws(SyncError) -> R {
+        try checkStoreExists()
+        do throws(SyncError) {
+            return try body()
+        } catch {
+            try checkStoreExists()
+            throw error
         }
-        return blob
+    }
+
+    private func checkStoreExists() throws(SyncError) {
+        if store.exists { return }
+        try BlobStore.wrapping { () throws(LogError) in _ = try store.readMarker() }
     }
 
     private func copy(

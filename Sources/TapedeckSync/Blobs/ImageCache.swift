@@ -17,7 +17,8 @@ internal import TapedeckModel
 /// ```
 ///
 /// Several processes can share a cache. The cache is the directory `images` in the store's
-/// directory. The directory can be deleted at any time, because nothing else refers to it.
+/// directory. The directory can be deleted at any time, because nothing else refers to it. Keep the
+/// store open while you add pictures; otherwise, another process can erase it.
 public final class ImageCache: Sendable {
     /// A cached picture.
     public struct Image: Hashable, Sendable {
@@ -66,7 +67,7 @@ public final class ImageCache: Sendable {
         now: @escaping @Sendable () -> UInt64 = EventLog.Options.systemMilliseconds
     ) {
         directory = store + "/" + ImageCache.directoryName
-        blobs = BlobStore(store: directory)
+        blobs = BlobStore(in: directory, of: store)
         self.bytesMax = bytesMax
         self.now = { Int64(clamping: now()) }
     }
@@ -103,7 +104,7 @@ public final class ImageCache: Sendable {
     ///
     /// Returns once the picture is on disk. Throws `SyncError`: `.tooLarge` if the picture alone
     /// exceeds the budget; `.usage` if the picture is empty, or if the URL is invalid or contains a
-    /// user name or password; `.diskFull`, `.accessDenied`, `.inputOutput`.
+    /// user name or password; `.noStore`, `.diskFull`, `.accessDenied`, `.inputOutput`.
     @discardableResult
     public func keep(_ bytes: [UInt8], at url: String) throws(SyncError) -> Image {
         try HTTPAddress.checkHoldsNoLogin(url)
@@ -120,9 +121,11 @@ public final class ImageCache: Sendable {
                 "the picture is \(bytes.count) bytes long; the budget is \(bytesMax)",
                 hint: "use a smaller picture or raise the budget")
         }
-        try blobs.makeDirectory(directory)
-        let blob = try blobs.add(bytes)
-        try write("\(blob)\n\(url)\n", to: name)
+        try blobs.inStore { () throws(SyncError) in
+            try blobs.makeDirectory(directory)
+            let blob = try blobs.add(bytes)
+            try write("\(blob)\n\(url)\n", to: name)
+        }
         guard let image = read(name) else {
             throw SyncError(.inputOutput, "\(name) was written but cannot be read")
         }

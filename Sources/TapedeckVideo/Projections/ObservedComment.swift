@@ -78,10 +78,11 @@ extension KeyedState where State: CommentedState {
                 state.posted -= 1
             }
         } else if isLatest, held?.refusal != outcome.refusal,
-            var (name, comment) = try posted(as: intent)
+            let posted = try posted(as: intent)
         {
+            var comment = posted.comment
             comment.refusal = outcome.refusal
-            setItem(name, comment.encoded)
+            setItem(posted.name, comment.encoded)
         }
         return (intent, outcome, isLatest)
     }

@@ -133,11 +133,9 @@ struct WhaleDesk {
         event.durationSeconds = 12
         event.videoExtension = "mov"
         event.thumbnailExtension = "jpg"
-        let blobs = BlobStore(store: isHere ? device.place.directory : device.place.path("other"))
-        if !isHere {
-            try FileManager.default.createDirectory(
-                atPath: device.place.path("other"), withIntermediateDirectories: true)
-        }
+        let other = device.place.path("other")
+        if !isHere { try EventLog.create(other).close() }
+        let blobs = BlobStore(store: isHere ? device.place.directory : other)
         let file = device.place.path("file")
         try Data("moving pictures of \(question)".utf8).write(to: URL(fileURLWithPath: file))
         event.blob = try blobs.add(contentsOf: file)
