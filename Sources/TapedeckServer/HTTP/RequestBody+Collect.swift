@@ -90,18 +90,19 @@ extension Request {
 
     /// Reads and decompresses the body; `bytesMax` limits its size before and after decompression.
     ///
-    /// Throws `HTTPFailure` if the body is too large, stops, or arrives more slowly than `pace`
+    /// Throws `HTTPFailure` if the body is too large, stops, or arrives more slowly than `BodyPace`
     /// allows.
+    ///
+    /// - Parameter stop: Ends the reading of the connection.
     func collect(
-        _ headers: BodyHeaders, bytesMax: Int, _ pace: BodyPace, _ held: HeldBytes,
-        _ progress: BodyProgress
+        _ headers: BodyHeaders, bytesMax: Int, _ deadlines: BodyDeadlines, _ held: HeldBytes,
+        _ progress: BodyProgress, stop: @escaping @Sendable () -> Void
     ) async throws -> [UInt8] {
         if let claimedBytes, claimedBytes > bytesMax { throw Request.tooLarge(bytesMax) }
-        let watchdog = Watchdog(
-            pace.clock, deadline: pace.deadline(afterBytes: 0), failure: Request.tooSlow)
-        let body = self.body
-        let bytes = try await watchdog.watch {
-            var bytes: [UInt8] = []
+        let pace = BodyPace(clock: deadlines.clock)
+        let number = deadlines.add(pace.deadline(afterBytes: 0), end: stop)
+        var bytes: [UInt8] = []
+        do {
             var parts = body.makeAsyncIterator()
             while let part = try await Request.next(&parts) {
                 guard bytes.count + part.readableBytes <= bytesMax else {
@@ -110,11 +111,14 @@ extension Request {
                 progress.add(part.readableBytes)
                 try held.add(part.readableBytes)
                 bytes.append(contentsOf: part.readableBytesView)
-                watchdog.moveDeadline(to: pace.deadline(afterBytes: bytes.count))
+                deadlines.move(number, to: pace.deadline(afterBytes: bytes.count))
             }
-            progress.end()
-            return bytes
+        } catch {
+            // If the deadline was missed, the body has failed because its reading was stopped.
+            throw deadlines.remove(number) ? Request.tooSlow : error
         }
+        if deadlines.remove(number) { throw Request.tooSlow }
+        progress.end()
         guard headers.isCompressed else { return bytes }
         let whole = try ServerError.wrapping {
             try bytes.withUnsafeBytes { try SyncCompression.decompress($0, countMax: bytesMax) }

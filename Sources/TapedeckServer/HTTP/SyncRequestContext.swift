@@ -14,6 +14,9 @@ struct SyncRequestContext: RequestContext {
     /// The identity of the connection until it is closed.
     var connection: ObjectIdentifier { ObjectIdentifier(channel) }
 
+    /// Ends the reading of the connection; the response can still be written.
+    @Sendable func stopReading() { channel.close(mode: .input, promise: nil) }
+
     /// Closes the connection after `ServerLimits.unreadBodySecondsMax`, so that the response can
     /// reach the client even if the client is still sending.
     ///

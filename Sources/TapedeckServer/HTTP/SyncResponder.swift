@@ -20,8 +20,7 @@ struct SyncResponder: HTTPResponder {
     let logger: Logger
     /// Whether `/metrics` also requires a token.
     let protectsMetrics: Bool
-    /// The clock that measures how fast bodies arrive.
-    let bodyClock: ConnectionClock
+    let deadlines: BodyDeadlines
 
     /// The facts about a request that go into logs and metrics.
     private struct Record {
@@ -90,7 +89,7 @@ struct SyncResponder: HTTPResponder {
         case .handshake, .lineage, .push, .pull:
             let (space, _) = try await authorize(request)
             record.space = space
-            return try await exchange(route, space, request, record.body)
+            return try await exchange(route, space, request, context, record.body)
         }
     }
 
@@ -119,12 +118,14 @@ struct SyncResponder: HTTPResponder {
     // MARK: - Messages
 
     private func exchange(
-        _ route: SyncRoute, _ space: SpaceID, _ request: Request, _ body: BodyProgress
+        _ route: SyncRoute, _ space: SpaceID, _ request: Request, _ context: Context,
+        _ body: BodyProgress
     ) async throws -> Response {
         let headers = try BodyHeaders(request.headers)
         let held = HeldBytes(gate)
         let bytes = try await request.collect(
-            headers, bytesMax: route.bodyBytesMax, BodyPace(clock: bodyClock), held, body)
+            headers, bytesMax: route.bodyBytesMax, deadlines, held, body,
+            stop: context.stopReading)
         switch route {
         case .handshake:
             let message = try WireHandshakeRequest(decoding: bytes, as: headers.format)

@@ -134,7 +134,7 @@ public final class SyncServer: Service {
             storage: storage, live: live, metrics: ServerMetrics(), gate: gate,
             logger: configuration.logger,
             protectsMetrics: !SyncServer.isLoopback(configuration.host),
-            bodyClock: configuration.bodyClock)
+            deadlines: BodyDeadlines(configuration.bodyClock))
         return Application(
             responder: responder,
             server: .http1(
