@@ -104,8 +104,8 @@ extension SyncSession {
             report.pulled += try log.record(page.foreign, rows: rows).recorded
         } catch {
             switch error.code {
-            case .fork: return try mend(error)
-            case .gap, .notFound, .malformedRequest:
+            case .fork where error.position != nil: return try mend(error)
+            case .fork, .gap, .notFound, .malformedRequest:
                 // Only the server can be wrong: nothing was recorded, and this store is intact.
                 return .failed(.malformed("a pull", error.message))
             default: throw error

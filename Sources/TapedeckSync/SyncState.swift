@@ -160,6 +160,9 @@ package struct SyncState: Sendable {
     ///
     /// No other device can have recorded events under a new origin.
     private var own: (current: OriginID?, new: Set<OriginID>) = (nil, [])
+    /// The origins whose chain was reported to differ although no event that can be compared
+    /// differs.
+    private var unproved: Set<OriginID> = []
     /// The number of consecutive pushes without progress.
     private var idlePushes = 0
     /// The number of lineage renewals in this session; a server that causes too many renewals is
@@ -361,7 +364,7 @@ extension SyncState {
             phase = .shaking
             return .renewOrigin
         }
-        if let origin = local.forkedOrigins.first {
+        if let origin = local.forkedOrigins.first(where: { !unproved.contains($0) }) {
             return searchFork(
                 origin, differs: min(known(origin), last(origin, local)),
                 isConfirmed: doubted.contains(origin), local, now, &random)
@@ -508,7 +511,14 @@ extension SyncState {
         guard search.isOver else {
             return .probe(EventID(origin: search.origin, sequence: search.asked))
         }
-        guard search.isProved, !own.new.contains(search.origin) else {
+        let isFalse = own.new.contains(search.origin)
+        if !search.isProved, !isFalse, unproved.insert(search.origin).inserted {
+            // The server's log shows whether its compacted events differ, so read it first.
+            self.search = nil
+            pullsNext = true
+            return next(local, now, &random)
+        }
+        guard search.isProved, !isFalse else {
             return failed(
                 SyncFailure(
                     .altered, "the server claims a difference that its events do not have",

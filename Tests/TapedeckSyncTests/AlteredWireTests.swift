@@ -131,6 +131,7 @@ import Testing
             ),
             ("a stub of its events", { $0.append((.event, try stub(1...2))) }),
             ("a stub of its last event", { $0.append((.event, try stub(3...3))) }),
+            ("a stub of another history", { $0.append((.event, try stub(4...4))) }),
             ("a receipt of an unknown event", { $0.append((.receipt, receipt)) }),
         ]
         for (what, change) in changes {
@@ -214,9 +215,36 @@ import Testing
                     answer.origins[0].lastSequence = last
                     return .handshake(answer)
                 })
-            #expect(outcome.report.failure?.code == .altered)
+            #expect(outcome.report.failure == nil && outcome.waits.map(\.reason) == [.altered])
             #expect(outcome.report.healed == 0 && log.head == LogPosition(rawValue: 5))
         }
+    }
+
+    /// A wrong range stub that one device was given, and has pushed, must not stop the device whose
+    /// events it replaces.
+    @Test(arguments: [1, 2, 3] as [UInt64])
+    func wrongStubsOnTheServerAreHealed(_ first: UInt64) throws {
+        let log = try rig.store("source")
+        for number in 0..<2 { try log.note("\(number)") }
+        try rig.sync(log)
+        let chain = try #require(try log.chain(of: log.origin, at: first - 1))
+        let stub = try RangeStub(
+            origin: log.origin, sequences: first...3, stamp: Stamp(rawValue: 1 << 20),
+            before: chain, after: HashChain())
+        var entries: [UInt8] = []
+        stub.canonical.withUnsafeBytes { entries.appendEntry(.event, $0) }
+        _ = try rig.server.push(
+            rig.space,
+            lineage: try #require(LineageID(try rig.server.handshake(rig.space).lineage)),
+            entries: Data(entries), bases: [])
+        for number in 2..<5 { try log.note("\(number)") }
+        let outcome = try rig.sync(log)
+        #expect(outcome.report.failure == nil && outcome.report.healed > 0)
+        #expect(try rig.sync(log).report.failure == nil)
+        let reader = try rig.store("reader")
+        #expect(try rig.sync(reader).report.failure == nil)
+        #expect(Set(try reader.notes()).isSuperset(of: ["2", "3", "4"]))
+        #expect(try log.verify().problems.isEmpty)
     }
 
     @Test func flippedChainBitsCauseNoHealing() throws {
