@@ -301,7 +301,7 @@ extension SyncFailure {
     static func malformed(_ what: String, _ reason: String? = nil) -> SyncFailure {
         let detail = reason.map { ": \($0)" } ?? ""
         return SyncFailure(
-            .malformedRequest, "the server's response to \(own: what + detail) is invalid",
+            .malformedRequest, "the server's response to \(own: what) is invalid\(own: detail)",
             hint: "check that the address is that of a Tapedeck server; upgrade the older program")
     }
 }
