@@ -160,8 +160,8 @@ package struct SyncState: Sendable {
     ///
     /// No other device can have recorded events under a new origin.
     private var own: (current: OriginID?, new: Set<OriginID>) = (nil, [])
-    /// The origins whose chain was reported to differ although no event that can be compared
-    /// differs.
+    /// The origins that were reported to differ although no event that can be compared differs, or
+    /// although only this store has used the origin.
     private var unproved: Set<OriginID> = []
     /// The number of consecutive pushes without progress.
     private var idlePushes = 0
@@ -511,14 +511,13 @@ extension SyncState {
         guard search.isOver else {
             return .probe(EventID(origin: search.origin, sequence: search.asked))
         }
-        let isFalse = own.new.contains(search.origin)
-        if !search.isProved, !isFalse, unproved.insert(search.origin).inserted {
-            // The server's log shows whether its compacted events differ, so read it first.
-            self.search = nil
-            pullsNext = true
-            return next(local, now, &random)
-        }
-        guard search.isProved, !isFalse else {
+        guard search.isProved, !own.new.contains(search.origin) else {
+            if unproved.insert(search.origin).inserted {
+                // The server's log shows whether its compacted events differ, so read it first.
+                self.search = nil
+                pullsNext = true
+                return next(local, now, &random)
+            }
             return failed(
                 SyncFailure(
                     .altered, "the server claims a difference that its events do not have",

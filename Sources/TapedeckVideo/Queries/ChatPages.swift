@@ -181,7 +181,7 @@ extension VideoQueries {
         let outcome = try reader.item(
             of: projections.chat, key: key, name: OwnIntents.outcome(event)
         ).map { try IntentOutcome(decoding: $0) }
-        let refusal = outcome.flatMap { $0.kind == .refused ? $0 : nil }
+        let refusal = outcome?.refusal
         return ChatEntry(
             id: own.event.description, kind: posted.hasFile ? "file" : "text",
             text: posted.hasText ? posted.text : nil,

@@ -152,7 +152,7 @@ extension VideoQueries {
         }
         guard let own = state.own else { return nil }
         let posted = try VideoSubmitted(payload: own.payload)
-        let refusal = state.outcome.flatMap { $0.kind == .refused ? $0 : nil }
+        let refusal = state.outcome?.refusal
         return SubmissionEntry(
             key: name,
             url: posted.url.isEmpty
