@@ -104,7 +104,8 @@ struct SecretHeaderTests {
         let percent = try #require(secret.addingPercentEncoding(withAllowedCharacters: loose))
         let form = RemoteRequest.segment(secret)
         return [
-            secret, String(json), String(plain), ascii, ascii.uppercasedEscapes,
+            secret, secret.uppercased(), secret.lowercased(), String(json), String(plain), ascii,
+            ascii.uppercasedEscapes, RemoteRequest.segment(secret.uppercased()),
             ascii.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""),
             escaped.replacing("'", with: "&#39;"), escaped.replacing("'", with: "&#x27;"),
             escaped.replacing("'", with: "&#039;"), percent, form,

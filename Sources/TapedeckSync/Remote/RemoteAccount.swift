@@ -190,7 +190,7 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
     func redacting(_ text: FailureText) -> String { text.replacingForeign(redacting) }
 
     /// Returns `text` with the login's secrets replaced by `[secret]`, even where a secret was
-    /// escaped or shortened.
+    /// escaped, shortened or repeated in another case.
     private func redacting(_ text: String) -> String {
         let values = [
             secrets.password, secrets.token, secrets.tokenSecret, secrets.consumerKey,
@@ -199,14 +199,14 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
         let patterns = Set(values.compactMap { $0 }).flatMap {
             SecretPattern.all(of: $0, user: secrets.user)
         }
-        var (redacted, rest) = ("", Array(text)[...])
-        var before: Character?
-        while let first = rest.first {
+        let (characters, folded) = (Array(text), text.map(SecretPattern.folded))
+        var (redacted, position) = ("", 0)
+        while position < characters.count {
             // Several secrets may begin with the same characters.
-            let count = patterns.map { $0.count(in: rest, after: before) }.max() ?? 0
-            redacted += count > 0 ? "[secret]" : String(first)
-            before = rest.prefix(max(count, 1)).last
-            rest = rest.dropFirst(max(count, 1))
+            let before = position > 0 ? characters[position - 1] : nil
+            let count = patterns.map { $0.count(in: folded[position...], after: before) }.max() ?? 0
+            redacted += count > 0 ? "[secret]" : String(characters[position])
+            position += max(count, 1)
         }
         return redacted
     }

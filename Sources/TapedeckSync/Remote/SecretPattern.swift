@@ -2,8 +2,8 @@ internal import Foundation
 
 /// Finds a secret in text from a remote, however the remote spells the secret's characters.
 ///
-/// A remote may repeat a request in an error: as it was sent, or escaped for JSON, HTML or a URL,
-/// and each character in another way.
+/// A remote may repeat a request in an error: as it was sent, in capitals, or escaped for JSON, HTML
+/// or a URL, and each character in another way.
 struct SecretPattern {
     /// The number of leading characters by which a secret is recognized, because messages shorten
     /// long values.
@@ -42,11 +42,17 @@ struct SecretPattern {
         }.filter { $0.count >= recognizedCount }
     }
 
+    /// Returns a character as `count` compares it: without case.
+    static func folded(_ character: Character) -> Character {
+        let lowercased = character.lowercased()
+        return lowercased.count == 1 ? Character(lowercased) : character
+    }
+
     /// Returns the number of characters of the secret with which a text begins; 0 if it does not
     /// begin with the secret.
     ///
-    /// A secret of fewer than `recognizedCount` characters is recognized only if it is not part of a
-    /// word.
+    /// The text consists of `folded` characters. A secret of fewer than `recognizedCount` characters
+    /// is recognized only if it is not part of a word.
     func count(in text: ArraySlice<Character>, after before: Character?) -> Int {
         // A character may have several spellings that begin in the same way, so several numbers of
         // characters are possible.
@@ -80,34 +86,33 @@ struct SecretPattern {
 
     // MARK: - Spellings
 
+    /// Returns the spellings of a character in both cases, with folded characters.
     private static func spellings(of character: Character) -> [[Character]] {
         let text = String(character)
-        var found = [text, text.utf8.map { hex("%", UInt32($0), 2) }.joined()]
+        var found = entities[character] ?? []
         if text == " " { found.append("+") }
-        found += entities[character] ?? []
-        let scalars = text.unicodeScalars.map(\.value)
-        found += [
-            scalars.map { "&#\($0);" }.joined(), scalars.map { "&#0\($0);" }.joined(),
-            scalars.map { hex("&#x", $0, 1) + ";" }.joined(),
-        ]
         let json = escapes[character] ?? []
-        found += json
-        found.append(text.utf16.map { hex("\\u", UInt32($0), 4) }.joined())
-        // JSON within JSON.
-        found += (json + [found[found.count - 1]]).map {
-            $0.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
+        found += json + json.map(escapedAgain)
+        for text in Set([text, text.lowercased(), text.uppercased()]) {
+            let scalars = text.unicodeScalars.map(\.value)
+            let units = text.utf16.map { hex("\\u", UInt32($0), 4) }.joined()
+            found += [
+                text, text.utf8.map { hex("%", UInt32($0), 2) }.joined(),
+                scalars.map { "&#\($0);" }.joined(), scalars.map { "&#0\($0);" }.joined(),
+                scalars.map { hex("&#x", $0, 1) + ";" }.joined(), units, escapedAgain(units),
+            ]
         }
-        return Set(found + found.map(lowercasedHex)).map(Array.init)
+        return Array(Set(found.map { $0.map(folded) }))
+    }
+
+    /// Returns an escape as JSON within JSON contains it.
+    private static func escapedAgain(_ text: String) -> String {
+        text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
     }
 
     private static func hex(_ mark: String, _ value: UInt32, _ count: Int) -> String {
-        let digits = String(value, radix: 16, uppercase: true)
+        let digits = String(value, radix: 16)
         return mark + String(repeating: "0", count: max(0, count - digits.count)) + digits
-    }
-
-    /// Returns an escape with lowercase digits; a character that is not escaped stays as it is.
-    private static func lowercasedHex(_ spelling: String) -> String {
-        spelling.count > 1 ? spelling.lowercased() : spelling
     }
 
     /// The escapes of JSON other than `\u`.
