@@ -188,6 +188,25 @@ import Testing
         #expect(try remote.effects.map(\.text) == ["first", "second", "second"])
     }
 
+    /// One device drops an intent that another has delivered in the meantime.
+    @Test func deliveredIntentsStayConfirmedWhenAnotherDeviceDropsThem() throws {
+        let (remote, server) = (try ShelbyProcess(), try ServeProcess())
+        let (phone, tablet) = (try remote.connectedStore(), try remote.connectedStore())
+        for device in [phone, tablet, phone] { try device.sync(server.url, server) }
+        let video = try #require(try phone.videos().last)
+        let liked = try phone.append("LikeToggled", #"{"video":"\#(video.key)","isOn":true}"#)
+        for device in [phone, tablet] { try device.sync(server.url, server) }
+        try phone.succeed("sync", "home")
+        try tablet.succeed("outbox", "drop", liked, "--yes")
+        for device in [phone, tablet, phone] { try device.sync(server.url, server) }
+        #expect(try remote.standings[video.key]?.isLiked == true)
+        for device in [phone, tablet] {
+            let told = try device.run("explain", liked, "--json").document["remotes"]?[0]
+            #expect(told?["state"]?.text == "confirmed")
+            #expect(told?["remoteId"]?.text == video.broadcast)
+        }
+    }
+
     @Test func killedSyncsDeliverOnceOrReportUnknownOutcomes() throws {
         let random = SeededGenerator.fromEnvironment()
         print("remote kills: \(random)")

@@ -152,8 +152,12 @@ struct RemoteFate {
     // MARK: - Text
 
     /// The outcome that confirmed the entire intent, or dropped it at the user's request.
+    ///
+    /// An intent that one device delivers while another drops it has both; the remote has carried
+    /// it out.
     private var end: Outcome? {
-        outcomes.last { $0.kind == "dropped" || $0.kind == "confirmed" && $0.target.isEmpty }
+        outcomes.last { $0.kind == "confirmed" && $0.target.isEmpty }
+            ?? outcomes.last { $0.kind == "dropped" }
     }
 
     /// The state of the intent: `untold`, `expired`, `confirmed`, `dropped`, the state in the

@@ -49,12 +49,17 @@ struct LaterIntents {
         if let item = try runner.standing(of: intent, in: outboxes)?.item {
             return item.anyEnd?.kind != .refused
         }
-        let isDropped = try contains(OutcomeRecorded.eventType, intent.key) { event in
+        // An intent that one device delivers while another drops it has both outcomes.
+        return try has(.confirmed, intent) || !has(.dropped, intent)
+    }
+
+    /// Returns whether an outcome of the entire intent is recorded.
+    private func has(_ kind: OutcomeRecorded.Kind, _ intent: Intent) throws -> Bool {
+        try contains(OutcomeRecorded.eventType, intent.key) { event in
             guard event.causation == intent.event.id else { return false }
             let outcome = try event.decode(OutcomeRecorded.self)
-            return outcome.kind == .dropped && !outcome.isDerived
+            return outcome.kind == kind && outcome.target.isEmpty && !outcome.isDerived
         }
-        return !isDropped
     }
 
     /// Returns whether the log contains an event of a type and a key that satisfies a condition.

@@ -290,6 +290,25 @@ import Testing
         #expect(try desk.device.outbox().map(\.event.id) == (end == "dropped" ? [] : [later]))
     }
 
+    /// An edit that a device drops after another device has delivered it still replaces the earlier
+    /// edit, because the remote has carried it out.
+    @Test func droppedEditsThatWereCarriedOutReplaceAPicture() throws {
+        let (desk, server) = (try WhaleDesk(), SequencingServer())
+        let tablet = try RemoteDevice(desk.world, "whale", WhaleDesk.secrets, seed: 8)
+        for device in [desk.device, tablet] { try device.sync() }
+        try desk.edit { $0.imageURL = "http://img.example.org/one.png" }
+        desk.world.clock.advance(by: .seconds(1))
+        let two = try tablet.append(
+            ProfileEdited.with { ($0.user, $0.imageURL) = ("1", "http://img.example.org/two.png") })
+        try server.sync(desk.device, tablet)
+        try tablet.sync()
+        desk.world.clock.advance(by: .seconds(1))
+        _ = try StoreRemotes(desk.device.store.log, desk.device.store.projections).drop(two)
+        try server.sync(desk.device, tablet)
+        for device in [desk.device, tablet] { try device.sync() }
+        #expect(desk.effects == ["userImage 1 http://img.example.org/two.png"])
+    }
+
     /// A replaced edit is not sent, even by a device that did not know the later edit; and it is not
     /// confirmed, because nothing was carried out.
     @Test(arguments: [true, false]) func laterEditsReplaceAPicture(isSent: Bool) throws {
