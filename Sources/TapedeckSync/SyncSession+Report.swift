@@ -36,6 +36,7 @@ extension SyncSession {
         var report = report
         report.failure = failure.map(named)
         report.until = state.refusedUntil
+        guard try upstream.isCounted(in: log) else { return report }
         for (origin, from, count) in try lacking() {
             let parked = state.parked[origin]
             guard parked != nil || failure != nil else { continue }

@@ -20,7 +20,9 @@ public struct SyncStatus: Sendable {
     public var server: String
     /// The overall state.
     public var state: State
-    /// The number of events in this store that the server does not have.
+    /// The number of events in this store that wait for the server.
+    ///
+    /// No events wait for a server that has never responded if another server has responded.
     public var undelivered: UInt64
     /// The time of the server's last response, in milliseconds since 1970; nil if there was none.
     public var contactedAt: UInt64?
@@ -40,7 +42,9 @@ public struct SyncStatus: Sendable {
         var found: [SyncStatus] = []
         let offline = try NetworkState.current(in: log).wait()
         for upstream in try Upstream.all(in: log) {
-            let undelivered = try upstream.undelivered(in: log).reduce(0) { $0 + $1.count }
+            let undelivered =
+                try upstream.isCounted(in: log)
+                ? upstream.undelivered(in: log).reduce(0) { $0 + $1.count } : 0
             let wait = offline ?? upstream.wait
             let state: State =
                 if wait != nil {

@@ -182,12 +182,22 @@ package struct Upstream: Hashable, Sendable {
         try log.syncRows(prefix: prefix).compactMap { Upstream($0) }
     }
 
-    /// Returns the servers that have responded, or all servers if none has responded.
+    /// Returns the servers that events are delivered to: those that have responded, or all servers
+    /// if none has responded.
+    ///
+    /// A server that has never responded may be a mistyped address.
     @available(*, noasync)
     static func counted(in log: EventLog) throws(LogError) -> [Upstream] {
         let all = try all(in: log)
         let answered = all.filter { $0.cursor != nil }
         return answered.isEmpty ? all : answered
+    }
+
+    /// Returns whether events are delivered to the server; see `counted(in:)`.
+    @available(*, noasync)
+    func isCounted(in log: EventLog) throws(LogError) -> Bool {
+        if cursor != nil { return true }
+        return try Upstream.all(in: log).allSatisfy { $0.cursor == nil }
     }
 
     /// Returns the stored state of a server, or a new state if none is stored.

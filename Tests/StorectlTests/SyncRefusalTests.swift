@@ -127,6 +127,14 @@ import Testing
         let known = try store.run("status", "--json").document["sync"]?.list ?? []
         #expect(known.compactMap { $0["server"]?.text }.filter { $0 == server.url }.count == 1)
         #expect(known.count == 3)
+        #expect(known.compactMap { $0["undelivered"]?.number } == [0, 1, 0])
+        // A sync with such an address, `outbox` and `status` say the same.
+        let failed = try store.run("sync", "http://127.0.0.1:1", "--token-file", token, "--json")
+        #expect(failed.exit == 7)
+        #expect(try failed.document["waitingCount"]?.number == 0)
+        #expect(
+            try store.run("status").stdout.contains(
+                "http://127.0.0.1:1\twaiting: offline, last response never"))
         try store.succeed("remote", "remove", server.url + "/foo/", "--yes")
     }
 

@@ -104,8 +104,11 @@ private struct StatusReport {
             case .waiting: "waiting"
             }
         if let reason = status.reason {
-            line += ": \(reason), \(Figures.count(status.undelivered, "event")) not delivered,"
-            line += " last response \(contact)"
+            line += ": \(reason), "
+            if status.undelivered > 0 || status.contactedAt != nil {
+                line += "\(Figures.count(status.undelivered, "event")) not delivered, "
+            }
+            line += "last response \(contact)"
         }
         return line
     }
