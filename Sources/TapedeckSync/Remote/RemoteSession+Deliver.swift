@@ -308,17 +308,23 @@ extension RemoteSession {
                 message: "the request may have taken effect; this cannot be checked")
             return nil
         }
+        guard try isSettled(delivery, of: intent, item, answer) else { return nil }
+        return (probe, .probe(delivery, intent))
+    }
+
+    /// Returns whether a request can no longer take effect; otherwise, its lane waits.
+    private mutating func isSettled(
+        _ delivery: Delivery, of intent: Intent, _ item: OutboxItem, _ answer: Custody.Answer
+    ) throws -> Bool {
         let rest = try custody.unsettled(
             delivery.target, of: item, at: remote, answer, for: connector.manifest.settling)
-        guard rest == 0 else {
-            block(
-                intent,
-                SyncWait(
-                    reason: .unconfirmed, message: "a request may still take effect",
-                    until: now + rest))
-            return nil
-        }
-        return (probe, .probe(delivery, intent))
+        guard rest > 0 else { return true }
+        block(
+            intent,
+            SyncWait(
+                reason: .unconfirmed, message: "a request may still take effect",
+                until: now + rest))
+        return false
     }
 
     /// Returns the request of a delivery; nil if it has to wait for an unmetered network.
@@ -379,8 +385,11 @@ extension RemoteSession {
         guard let account = login.account else { return }
         let confirmation = try connector.confirm(response, delivery, of: intent, account)
         guard confirmation.isDone || delivery.safety != .probe else {
-            // The dispatch stays open, and the lane waits for the probe.
-            return block(intent)
+            // The dispatch stays open until a probe shows the change. The remote has responded, so it
+            // may show the change already.
+            guard let probe = delivery.probe else { return block(intent) }
+            held = (probe, .probe(delivery, intent))
+            return
         }
         try confirmed(confirmation, delivery, of: intent)
     }
@@ -403,6 +412,7 @@ extension RemoteSession {
                 probedMissing.insert(name)
                 return delivering.again(intent)
             }
+            guard try isSettled(delivery, of: intent, item, answer) else { return }
             if let settling = delivery.settling,
                 try custody.unsettled(
                     delivery.target, of: item, at: remote, answer, for: settling) > 0
