@@ -113,8 +113,7 @@ extension EventLog {
     /// if the event was not compacted.
     @available(*, noasync)
     public func compacted(_ event: EventID) throws(LogError) -> ClosedRange<UInt64>? {
-        try refreshState()
-        return try read { transaction in
+        try readRefreshed { transaction in
             guard let position = try self.position(of: event, transaction) else { return nil }
             let record = try self.record(at: position, transaction)
             return record.isStub ? record.firstSequence...record.sequence : nil
@@ -127,9 +126,8 @@ extension EventLog {
     public func compacted(
         at position: LogPosition
     ) throws(LogError) -> (origin: OriginID, sequences: ClosedRange<UInt64>)? {
-        try refreshState()
-        let origins = state.withLock { $0.origins.map(\.id) }
-        return try read { transaction in
+        try readRefreshed { transaction in
+            let origins = self.names.origins
             guard let record = try self.record(standingFor: position.rawValue, transaction),
                 record.isStub, Int(record.origin) < origins.count
             else { return nil }

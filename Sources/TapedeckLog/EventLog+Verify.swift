@@ -129,14 +129,21 @@ struct Verification {
                 try checkEvents()
                 try checkIndex()
                 try checkReceipts()
-                guard try log.compactionRound() != round else { return }
+                guard try hasHistoryChanged() else { return }
                 self = before
             case .overtaken: self = before
             }
         }
         throw LogError(
-            .busy, "the store is being compacted while it is verified",
-            hint: "verify the store again after the compaction")
+            .busy, "the store is being compacted or healed while it is verified",
+            hint: "verify the store again")
+    }
+
+    /// Returns whether events recorded before the snapshot have been compacted or voided since.
+    private func hasHistoryChanged() throws(LogError) -> Bool {
+        try log.refreshState()
+        return try log.compactionRound() != round
+            || log.state.withLock(\.forks.count) != state.forks.count
     }
 
     /// Checks the pages as of one commit; returns false if further checks are pointless.
@@ -167,7 +174,9 @@ struct Verification {
         var outcome: Outcome?
         while outcome == nil {
             let (from, place) = (self, walk)
-            (self, walk, outcome) = try log.read { transaction in
+            // The log in memory must know every origin and type of the snapshot, which another
+            // process may have just recorded.
+            (self, walk, outcome) = try log.readRefreshed { transaction in
                 var (current, place) = (from, place)
                 if place.isAtStart, try !current.beginSnapshot(transaction, &place) {
                     return (current, place, .damaged)

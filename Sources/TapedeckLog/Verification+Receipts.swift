@@ -16,7 +16,8 @@ extension Verification {
         _ body: (inout Verification, borrowing ReadTransaction) throws -> R
     ) throws(LogError) -> R {
         let from = self
-        let (current, result) = try log.read { transaction in
+        // The rows include rows that other processes have recorded since the check began.
+        let (current, result) = try log.readRefreshed { transaction in
             var current = from
             let result = try body(&current, transaction)
             return (current, result)
@@ -31,6 +32,7 @@ extension Verification {
     private mutating func checkReceipts(
         from start: [UInt8], _ transaction: borrowing ReadTransaction
     ) throws -> [UInt8]? {
+        let origins = log.names.origins
         let cursor = try transaction.cursor(log.tables.receipts)
         var entry = start.isEmpty ? try cursor.first() : try cursor.seek(start)
         var event: (origin: UInt32, sequence: UInt64)?
@@ -46,9 +48,9 @@ extension Verification {
             event = next
             count += 1
             report.receipts += 1
-            guard let next, Int(next.origin) < state.origins.count,
+            guard let next, Int(next.origin) < origins.count,
                 let receipt = ReceiptRow.read(
-                    found.key, found.value, origin: state.origins[Int(next.origin)].id)
+                    found.key, found.value, origin: origins[Int(next.origin)])
             else {
                 report.add(.receipt, key: Array(found.key).hex, "the receipt is damaged")
                 entry = try cursor.next()

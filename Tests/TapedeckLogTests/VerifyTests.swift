@@ -244,6 +244,60 @@ import Testing
         #expect(problems == [])
     }
 
+    /// Changes a log without its memory, as another process does.
+    private func asAnotherProcess(_ log: EventLog, _ body: () throws -> Void) {
+        let memory = log.state.withLock { $0 }
+        do { try body() } catch { Issue.record(error) }
+        log.state.withLock { $0 = memory }
+    }
+
+    /// Another process records the first events of a new origin while the store is verified, before
+    /// or after the check has read the log's metadata.
+    @Test(arguments: [LogProgress.Phase.pages, .checking])
+    func newOriginsOfOtherProcessesAreNotDamage(during phase: LogProgress.Phase) throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking((0..<20).map { .sample($0) })
+        let source = try directory.store("source")
+        try source.appendBlocking([
+            ProposedEvent(type: "NewType", tags: [Tag(unchecked: "note/1")], payload: [1]),
+            .sample(2),
+        ])
+        try source.export(to: directory.file("source.tdx"))
+        var isRecorded = false
+        let report = try log.verify { progress in
+            guard progress.phase == phase, progress.done == progress.total, !isRecorded else {
+                return
+            }
+            isRecorded = true
+            asAnotherProcess(log) {
+                try log.importEvents(from: directory.file("source.tdx"))
+                try log.recordReceipts([.sample(of: source.origin, 1)])
+            }
+        }
+        #expect(isRecorded)
+        #expect(report.problems == [])
+        #expect(try log.verify().events == 22)
+    }
+
+    /// Another process voids events while the store is verified.
+    @Test func healingOfOtherProcessesIsNotDamage() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking((0..<20).map { .sample($0) })
+        try log.recordReceipts((1...20).map { .sample(of: log.origin, $0) })
+        var isHealed = false
+        let report = try log.verify { progress in
+            guard progress.phase == .checking, progress.done == 0, !isHealed else { return }
+            isHealed = true
+            asAnotherProcess(log) {
+                try log.heal(from: EventID(origin: log.origin, sequence: 8))
+            }
+        }
+        #expect(isHealed)
+        #expect(report.problems == [])
+    }
+
     @Test func allProblemsAreCountedAndTheFirstOnesAreListed() throws {
         let directory = try TemporaryDirectory()
         let log = try directory.store()
