@@ -105,17 +105,23 @@ public final class EventLog: Sendable {
     /// fails. If several processes create a store in `directory` at the same time, only one
     /// succeeds.
     ///
+    /// - Parameter events: The events that the store contains from the beginning.
+    ///
     /// Throws `LogError`: `.storeExists` if there is a store already, `.busy` if another process is
     /// creating or erasing a store there and does not finish within a minute, and the errors that
     /// opening a store can throw.
     public static func create(
-        _ directory: String, options: Options = Options()
+        _ directory: String, options: Options = Options(), events: [ProposedEvent] = []
     ) throws(LogError) -> EventLog {
         let place = StoreDirectory(directory)
         return try NewStore.build(
-            at: place, "creating", adopts: true
+            at: place, "creating", adopts: events.isEmpty
         ) { part throws(LogError) in
             try fill(part, options)
+            guard !events.isEmpty else { return }
+            let log = try EventLog(opening: part.path, options: options)
+            defer { log.close() }
+            try log.appendBlocking(events)
         } finish: { store, _ throws(LogError) in
             try EventLog(opening: place, options, store.entry)
         }

@@ -95,6 +95,27 @@ import Testing
         #expect(error?.code == .storeExists)
     }
 
+    /// A store that is created with events contains them whenever it exists.
+    @Test func storesCanBeCreatedWithEvents() throws {
+        let directory = try TemporaryDirectory()
+        let path = directory.file("store")
+        let events: [ProposedEvent] = [.sample(1), .sample(2)]
+        let log = try EventLog.create(path, events: events)
+        #expect(try log.allEvents().map(\.payload) == events.map(\.payload))
+        try log.appendBlocking([.sample(3)])
+        #expect(try log.verify().events == 3)
+        log.close()
+        let marker = path + "/store.json"
+        try FileManager.default.removeItem(atPath: marker)
+        // The events of a log without a marker must not be mixed with others.
+        let error = #expect(throws: LogError.self) {
+            try EventLog.create(path, events: [.sample(1)])
+        }
+        #expect(error?.code == .storeExists)
+        let again = try EventLog.create(path)
+        #expect(again.head == LogPosition(rawValue: 3))
+    }
+
     @Test func openingAMissingStoreIsRefused() throws {
         let error = #expect(throws: LogError.self) {
             try EventLog(opening: TemporaryDirectory().file("nothing"))

@@ -22,18 +22,18 @@ struct InitCommand: ParsableCommand {
 
     func run() throws {
         let directory = try options.directory()
-        let log = try EventLog.create(directory)
+        let events = demo ? try DemoStore.events() : []
+        let log = try EventLog.create(directory, events: events)
         defer { log.close() }
-        let recorded = demo ? try DemoStore.fill(log) : 0
         let document: JSON = [
             "path": .text(directory), "store": .text(log.storeID.description),
             "origin": .text(log.origin.description), "demo": .init(demo),
-            "recorded": .init(recorded),
+            "recorded": .init(events.count),
         ]
         try options.print(document) { text in
             text.line("created a store in \(directory)")
             if demo {
-                text.line("recorded \(Figures.count(recorded, "sample event"))")
+                text.line("recorded \(Figures.count(events.count, "sample event"))")
                 text.remark("try: storectl query videos --store \(ShellWord.quoted(directory))")
             }
         }

@@ -25,17 +25,15 @@ enum DemoStore {
         }
     }
 
-    /// Records the samples and returns their number.
-    static func fill(_ log: EventLog) throws -> Int {
+    /// Returns the events of a demo store.
+    static func events() throws -> [ProposedEvent] {
         let mark = try Tag(tagText)
-        let proposals = try samples.map { sample in
+        return try samples.map { sample in
             var proposal = try EventCatalogue.video.proposal(
                 type: sample.type, json: sample.payload,
                 atMilliseconds: TimeArgument.readEvent(sample.at))
             proposal.tags.append(mark)
             return proposal
         }
-        try log.appendBlocking(proposals)
-        return proposals.count
     }
 }
