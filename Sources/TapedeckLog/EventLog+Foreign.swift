@@ -69,7 +69,7 @@ extension EventLog {
         try refreshState()
         let block = ExportBlock(
             foreign.events, said: foreign.receipts, receipts: foreign.furtherReceipts)
-        let group = ImportGroup(log: self, blocks: [block], compared: [:])
+        let group = ImportGroup(log: self, blocks: [block], compared: [:], isFromServer: true)
         let outcome = try write { transaction in
             var outcome = try group.record(transaction)
             outcome.receipts += try self.add(
@@ -189,9 +189,8 @@ extension EventLog {
     package func receipts(
         after place: [UInt8], limit: Int
     ) throws(LogError) -> (receipts: [Receipt], next: [UInt8]?) {
-        try refreshState()
-        let origins = state.withLock { $0.origins.map(\.id) }
-        return try read { transaction in
+        try readRefreshed { transaction in
+            let origins = self.names.origins
             var found: [Receipt] = []
             let cursor = try transaction.cursor(self.tables.receipts)
             var entry = place.isEmpty ? try cursor.first() : try cursor.seek(place + [0])

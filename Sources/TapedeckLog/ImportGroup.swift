@@ -17,6 +17,9 @@ struct ImportGroup {
     /// For each origin, the sequence number up to which the first pass found the same events in
     /// this log.
     let compared: [OriginID: UInt64]
+    /// Whether the blocks come from a server, which has given a receipt for each event that this
+    /// store has sent.
+    var isFromServer = false
 
     /// The result of recording a group.
     struct Outcome {
@@ -110,6 +113,10 @@ struct ImportGroup {
                     if isFormer {
                         try known.checkBeginning(
                             of: stub, ordinal: ordinal, started, transaction)
+                        if isFromServer {
+                            try known.checkUnsent(
+                                in: stub, ordinal: ordinal, started, transaction)
+                        }
                     }
                     try log.raiseFormat(transaction)
                     try writer.add(stub, origin: ordinal, transaction, cursor)
@@ -150,8 +157,11 @@ struct ImportGroup {
         }
     }
 
-    /// Returns the sequence number of each origin's last event in the group; the record of that
-    /// event contains the hash chain.
+    /// Returns the greatest sequence number of each origin in the group; the record of that event
+    /// contains the hash chain.
+    ///
+    /// The events of a page from a server can be in any order, because a server may repeat events
+    /// that are already recorded.
     private func lastSequences() throws -> [OriginID: UInt64] {
         var ends: [OriginID: UInt64] = [:]
         var last: EventID?
@@ -160,11 +170,16 @@ struct ImportGroup {
                 guard let id = CanonicalView.id(of: bytes) else {
                     throw block.damaged("an event was changed during the import")
                 }
-                if let last, last.origin != id.origin { ends[last.origin] = last.sequence }
+                if let held = last {
+                    if held.origin == id.origin, held.sequence >= id.sequence { return }
+                    if held.origin != id.origin {
+                        ends[held.origin] = max(held.sequence, ends[held.origin] ?? 0)
+                    }
+                }
                 last = id
             }
         }
-        if let last { ends[last.origin] = last.sequence }
+        if let last { ends[last.origin] = max(last.sequence, ends[last.origin] ?? 0) }
         return ends
     }
 }

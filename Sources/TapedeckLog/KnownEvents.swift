@@ -60,6 +60,32 @@ struct KnownEvents {
                 of: EventID(origin: stub.origin, sequence: first), in: state, transaction))
     }
 
+    /// Throws `.fork` if a range stub replaces an event of this store that no server has received.
+    ///
+    /// The stub ends after the origin's last event here, so its events cannot be compared with
+    /// those recorded here. If they were others, no server would ever receive this event.
+    func checkUnsent(
+        in stub: RangeStub, ordinal: UInt32, _ state: LogState,
+        _ transaction: borrowing some Readable & ~Copyable
+    ) throws {
+        let row = state.origins[Int(ordinal)]
+        // Only the rows of origins under which this store has recorded events contain a clock.
+        guard row.clock != .zero else { return }
+        var next = stub.sequences.lowerBound
+        while next <= row.lastSequence {
+            let id = EventID(origin: row.id, sequence: next)
+            guard let position = try log.position(of: id, in: state, transaction) else {
+                throw LogError.misplaced(id)
+            }
+            let record = try log.record(at: position, transaction)
+            let isUnsent =
+                try !record.isStub
+                && ReceiptReader.receipts(of: id, ordinal: ordinal, transaction, log.tables).isEmpty
+            if isUnsent { throw LogError.forked(before: stub, at: position) }
+            next = record.sequence + 1
+        }
+    }
+
     private mutating func check(
         _ canonical: UnsafeRawBufferPointer, _ id: EventID, ordinal: UInt32, _ state: LogState,
         _ transaction: borrowing some Readable & ~Copyable

@@ -182,8 +182,8 @@ package struct Upstream: Hashable, Sendable {
         try log.syncRows(prefix: prefix).compactMap { Upstream($0) }
     }
 
-    /// Returns the servers that events are delivered to: those that have responded, or all servers
-    /// if none has responded.
+    /// Returns the servers that events are delivered to: the servers that have responded, or all
+    /// servers if none has responded.
     ///
     /// A server that has never responded may be a mistyped address.
     @available(*, noasync)

@@ -19,9 +19,10 @@ import Testing
     }
 
     private func page(
-        from first: UInt64 = 1, through last: UInt64 = 10, receivedAt: UInt64 = 1_000
+        from first: UInt64 = 1, through last: UInt64 = 10, receivedAt: UInt64 = 1_000,
+        behind former: ForeignEvents = ForeignEvents()
     ) throws -> ForeignEvents {
-        var page = ForeignEvents()
+        var page = former
         try source.forEachCanonical(of: source.origin, after: first - 1) { id, canonical in
             guard id.sequence <= last else { return false }
             page.add(
@@ -101,6 +102,19 @@ import Testing
         let error = #expect(throws: LogError.self) { try target.record(page) }
         #expect(error?.code == .fork)
         #expect(try error?.position.map { try target.event(at: $0)?.id } == id)
+    }
+
+    /// A page from a server may end with events that are already recorded.
+    @Test(arguments: [1...1, 2...4, 5...5]) func eventsCanBeFollowedByKnownOnes(
+        again: ClosedRange<UInt64>
+    ) throws {
+        _ = try target.record(try page(through: 5))
+        let fresh = try page(from: 6, through: 8)
+        let both = try page(from: again.lowerBound, through: again.upperBound, behind: fresh)
+        #expect(try target.record(both).recorded == 3)
+        #expect(try target.verify().problems.isEmpty)
+        #expect(try target.record(try page(from: 9)).recorded == 2)
+        #expect(try target.verify().problems.isEmpty)
     }
 
     @Test func invalidEventBytesAreRefused() throws {

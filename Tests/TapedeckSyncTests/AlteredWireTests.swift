@@ -247,6 +247,49 @@ import Testing
         #expect(try log.verify().problems.isEmpty)
     }
 
+    /// A false stub on the server that ends after a device's last event, so that the device cannot
+    /// compare it with the events that it has not sent yet.
+    @Test(arguments: [(0, 2, 1...3), (0, 2, 2...3), (2, 4, 3...6), (2, 4, 1...6), (3, 3, 4...5)])
+    func stubsOnTheServerReplaceNoUnsentEvents(
+        sent: Int, count: Int, sequences: ClosedRange<UInt64>
+    ) throws {
+        let log = try rig.store("source")
+        for number in 0..<sent { try log.note("\(number)") }
+        if sent > 0 { try rig.sync(log) }
+        let reader = try rig.store("reader")
+        try rig.sync(reader)
+        let first = sequences.lowerBound
+        let chain = try log.chain(of: log.origin, at: min(first - 1, UInt64(sent)))
+        let stub = try RangeStub(
+            origin: log.origin, sequences: sequences, stamp: Stamp(rawValue: 1 << 20),
+            before: try #require(chain), after: HashChain())
+        // The server has no event between the sent ones and the stub.
+        let filler = try (UInt64(sent) + 1..<max(first, UInt64(sent) + 1)).map {
+            try RangeStub(
+                origin: log.origin, sequences: $0...$0, stamp: Stamp(rawValue: 1 << 20),
+                before: try #require(chain), after: try #require(chain))
+        }
+        var entries: [UInt8] = []
+        for stub in filler + [stub] {
+            stub.canonical.withUnsafeBytes { entries.appendEntry(.event, $0) }
+        }
+        let answer = try rig.server.push(
+            rig.space,
+            lineage: try #require(LineageID(try rig.server.handshake(rig.space).lineage)),
+            entries: Data(entries), bases: [])
+        #expect(!answer.hasProblem)
+        for number in sent..<count { try log.note("\(number)") }
+        for _ in 0..<2 {
+            for log in [log, reader] { #expect(try rig.sync(log).report.failure == nil) }
+        }
+        let notes = (0..<count).map { "\($0)" }
+        for log in [log, reader, try rig.store("other")] {
+            #expect(try rig.sync(log).report.failure == nil)
+            #expect(Set(try log.notes()).isSuperset(of: notes))
+            #expect(try log.verify().problems.isEmpty)
+        }
+    }
+
     @Test func flippedChainBitsCauseNoHealing() throws {
         let log = try rig.store("source")
         for number in 0..<5 { try log.note("\(number)") }
