@@ -246,7 +246,7 @@ public final class TapedeckStore: Sendable {
     ///
     /// If the sync fails, the report's `failure` contains the reason; nothing is lost. To stay
     /// connected, create a `SyncEngine` for `log` with `isLive`. Throws `StoreError`: `.usage` (the
-    /// URL is invalid), `.diskFull`, `.closed`, `.damaged`.
+    /// URL is invalid, or the store contains sample events), `.diskFull`, `.closed`, `.damaged`.
     @discardableResult
     public func sync(
         with server: String, token: String,

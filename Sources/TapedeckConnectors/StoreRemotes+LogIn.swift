@@ -15,6 +15,7 @@ extension StoreRemotes {
     /// logout everywhere has not finished.
     @available(*, noasync)
     public func checkLogin(at name: String, isLink: Bool = false) throws {
+        try log.checkHasNoSamples()
         let (remote, connector) = try connector(of: name)
         guard connector.manifest.takesLogin else {
             throw SyncError(

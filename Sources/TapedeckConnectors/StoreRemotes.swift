@@ -27,7 +27,9 @@ public import TapedeckVideo
 ///
 /// The store must include `Connectors.projections`. The list of remotes is part of the log and is
 /// the same on all of the user's devices; each device keeps its own logins, in files next to the
-/// log. Methods throw `SyncError`, `LogError` and `ProjectionError`.
+/// log. Methods throw `SyncError`, `LogError` and `ProjectionError`. A store that contains sample
+/// events (`storectl init --demo`) has no remotes: `add`, `checkLogin`, `logIn`, `link` and `sync`
+/// throw `LogError` with `.usage`.
 public struct StoreRemotes: Sendable {
     let log: EventLog
     let runner: ProjectionRunner
@@ -98,6 +100,7 @@ public struct StoreRemotes: Sendable {
     public func add(
         _ name: String, system: String, url: String, parts: [String] = []
     ) throws -> Remote {
+        try log.checkHasNoSamples()
         guard Connectors.systems.contains(system) else {
             throw SyncError(
                 .usage, "unknown system \"\(system.prefix(80))\"",
@@ -284,6 +287,7 @@ public struct StoreRemotes: Sendable {
 
     @available(*, noasync)
     private func engine(_ name: String, isLive: Bool, refreshesAll: Bool) throws -> RemoteEngine {
+        try log.checkHasNoSamples()
         try removeEndedLogins()
         let (remote, connector) = try connector(of: name)
         let session = try RemoteSession(

@@ -76,6 +76,11 @@ package enum PageCheck {
         return report
     }
 
+    /// Returns whether a file that begins with these bytes is an LMDB file.
+    package static func isStart(_ bytes: [UInt8]) -> Bool {
+        bytes.withUnsafeBytes { PageFile.Meta.isMeta($0, page: 0) }
+    }
+
     /// Reads values until two consecutive reads are equal, and returns the result of the last one.
     ///
     /// A value must never return to an earlier state. Two equal reads therefore prove that no value

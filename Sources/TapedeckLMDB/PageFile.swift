@@ -108,18 +108,24 @@ struct PageFile: ~Copyable {
         var free: Tree
         var main: Tree
 
+        /// Returns whether bytes are the beginning of a meta page.
+        static func isMeta(_ bytes: UnsafeRawBufferPointer, page: UInt64) -> Bool {
+            bytes.count >= 20
+                && bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self) == PageFile.magic
+                && bytes.loadUnaligned(fromByteOffset: 10, as: UInt16.self) == Flags.meta
+                && bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self) == page
+        }
+
         static func read(
             _ bytes: UnsafeRawBufferPointer, page: UInt64
         ) -> Result<Meta, PageProblem> {
             func problem(_ what: String) -> Result<Meta, PageProblem> {
                 .failure(PageProblem(page: page, what: what))
             }
-            let magic = bytes.loadUnaligned(fromByteOffset: 16, as: UInt32.self)
+            guard isMeta(bytes, page: page) else {
+                return problem("it is not an LMDB meta page")
+            }
             let version = bytes.loadUnaligned(fromByteOffset: 20, as: UInt32.self)
-            guard magic == PageFile.magic,
-                bytes.loadUnaligned(fromByteOffset: 10, as: UInt16.self) == Flags.meta,
-                bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self) == page
-            else { return problem("it is not an LMDB meta page") }
             guard version == PageFile.version else {
                 return problem(
                     "it has LMDB data format \(version); this program supports \(PageFile.version)"

@@ -98,8 +98,8 @@ extension EventLog {
     /// events.
     ///
     /// Throws `LogError`: `.storeExists`, `.notFound` (no such file), `.damaged` (the file is not a
-    /// complete backup), `.newerFormat`, `.diskFull`, `.accessDenied`. If an error is thrown, the
-    /// directory is left unchanged.
+    /// complete backup), `.usage` (the file is an export), `.newerFormat`, `.diskFull`,
+    /// `.accessDenied`. If an error is thrown, the directory is left unchanged.
     @available(*, noasync)
     @discardableResult
     public static func restore(
@@ -108,7 +108,9 @@ extension EventLog {
         try NewStore.build(
             at: StoreDirectory(directory), "restoring", adopts: false
         ) { part throws(LogError) in
-            try copy(InputFile(path), to: part.log)
+            let file = try InputFile(path)
+            try checkIsNoExport(file)
+            try copy(file, to: part.log)
             let (store, format) = try detach(part)
             try part.writeMarker(store: store.description, format: format)
             let log = try EventLog(opening: part.path)
@@ -123,6 +125,15 @@ extension EventLog {
             }
             return summary
         }
+    }
+
+    private static func checkIsNoExport(_ file: borrowing InputFile) throws(LogError) {
+        let magic = ExportFormat.magic
+        guard try file.read(magic.count, at: 0) == magic else { return }
+        throw LogError(
+            .usage, "\(file.path) is an export, not a backup",
+            hint: "create a store with storectl init, then run storectl import"
+                + " \(ShellWord.quoted(file.path))")
     }
 
     private static func copy(

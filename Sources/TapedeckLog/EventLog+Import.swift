@@ -41,8 +41,9 @@ extension EventLog {
     ///
     /// Throws `LogError`: `.damaged` (with the offset in the file; nothing was recorded),
     /// `.newerFormat`, `.fork` (an event is recorded here with different content; nothing was
-    /// recorded), `.gap`, `.notFound` (no such file), `.diskFull` and `.closed` (the groups
-    /// recorded so far stay; import again).
+    /// recorded), `.usage` (the file is a backup, or it contains sample events and this store does
+    /// not; nothing was recorded), `.gap`, `.notFound` (no such file), `.diskFull` and `.closed`
+    /// (the groups recorded so far stay; import again).
     @available(*, noasync)
     @discardableResult
     public func importEvents(

@@ -1,3 +1,4 @@
+internal import TapedeckLMDB
 @_spi(Core) internal import TapedeckModel
 
 /// The format of an export, which is specified in `schema/storage/v1.md`.
@@ -41,6 +42,12 @@ enum ExportFormat {
     /// Reads a header, and returns the id of the exported store.
     static func readHeader(_ header: [UInt8], _ path: String) throws(LogError) -> OriginID {
         guard header.starts(with: magic) else {
+            if PageCheck.isStart(header) {
+                throw LogError(
+                    .usage, "\(path) is a backup, not an export",
+                    hint: "create a store from it with storectl restore --store DIR"
+                        + " \(ShellWord.quoted(path))")
+            }
             throw damaged(path, 0, "it does not start like an export")
         }
         let (version, store, checksum) = header.withUnsafeBytes { bytes in

@@ -3,8 +3,8 @@ internal import TapedeckModel
 /// The first pass over an export, before any of it is recorded.
 ///
 /// This pass ensures that the file is complete, that each event is well-formed and follows the
-/// previous event of its origin, and that events already recorded are the same in the file and in
-/// the log.
+/// previous event of its origin, that events already recorded are the same in the file and in the
+/// log, and that the file does not add sample events to a log without sample events.
 struct ImportCheck {
     let log: EventLog
     let path: String
@@ -19,6 +19,7 @@ struct ImportCheck {
     /// The last sequence number of each origin in the file so far.
     private var reached: [OriginID: UInt64] = [:]
     private var known: KnownEvents
+    private let sampleTag = Array(EventLog.sampleTag.text.utf8)
 
     init(_ log: EventLog, _ path: String) {
         self.log = log
@@ -29,13 +30,14 @@ struct ImportCheck {
     mutating func run(_ progress: LogProgress.Report?) throws(LogError) {
         try log.refreshState()
         let state = log.state.withLock { $0 }
+        let acceptsSamples = try log.containsSamples()
         for row in state.origins { recorded[row.id] = row.lastSequence }
         var reader = try ExportReader(path, isHashed: true)
         var start = reader.offset
         while let body = try reader.next() {
             switch body[0] {
             case ExportFormat.blockKind:
-                try check(try ExportBlock(body, at: start, path), state)
+                try check(try ExportBlock(body, at: start, path), state, acceptsSamples)
             case ExportFormat.trailerKind:
                 guard reader.isAtEnd, isTrailer(body, digest: reader.digest()) else {
                     throw ExportFormat.damaged(
@@ -61,7 +63,9 @@ struct ImportCheck {
         return body == expected + digest
     }
 
-    private mutating func check(_ block: ExportBlock, _ state: LogState) throws(LogError) {
+    private mutating func check(
+        _ block: ExportBlock, _ state: LogState, _ acceptsSamples: Bool
+    ) throws(LogError) {
         blocks += 1
         receipts += UInt64(block.receiptCount)
         var former = reached
@@ -107,6 +111,15 @@ struct ImportCheck {
                     if let ordinal, case .stub(let stub) = event {
                         try found.known.checkBeginning(
                             of: stub, ordinal: ordinal, state, transaction)
+                    }
+                    if !acceptsSamples, case .event(let event) = event, event.hasTag(sampleTag) {
+                        throw LogError(
+                            .usage,
+                            "\(path) contains sample events; with them, this store could no longer"
+                                + " be synced",
+                            hint: "import the file into a demo store: storectl init --store DIR"
+                                + " --demo, then storectl import --store DIR"
+                                + " \(ShellWord.quoted(path))")
                     }
                     found.fresh += 1
                 }

@@ -101,7 +101,8 @@ public final class SyncEngine: Sendable {
     ///   - token: The token that identifies the user, without surrounding whitespace; never logged or
     ///     stored.
     ///
-    /// Throws `SyncError` with `.usage` if the address or the token is invalid.
+    /// Throws `SyncError` with `.usage` if the address or the token is invalid, and `LogError` with
+    /// `.usage` if the store contains sample events (`storectl init --demo`).
     public convenience init(
         _ log: EventLog, server address: String, token: String, options: Options = Options()
     ) throws {
@@ -117,7 +118,8 @@ public final class SyncEngine: Sendable {
     ///   - token: Returns the token that identifies the user; called before each request, on any
     ///     thread. The token is never logged or stored. An invalid token ends the sync (`.usage`).
     ///
-    /// Throws `SyncError` with `.usage` if the address is invalid.
+    /// Throws `SyncError` with `.usage` if the address is invalid, and `LogError` with `.usage` if
+    /// the store contains sample events (`storectl init --demo`).
     public convenience init(
         _ log: EventLog, server address: String, options: Options = Options(),
         token: @escaping @Sendable () -> String
@@ -131,6 +133,7 @@ public final class SyncEngine: Sendable {
         _ log: EventLog, upstream name: String, _ connector: any SyncConnector,
         options: Options = Options()
     ) throws {
+        try log.checkHasNoSamples()
         let session = try SyncSession(
             log, upstream: name,
             options: SyncState.Options(

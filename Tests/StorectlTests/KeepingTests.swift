@@ -9,16 +9,47 @@ import Testing
     }
 
     @Test func exportsAreImportedOnce() throws {
-        let one = try Storectl.demo()
+        let one = try Storectl.empty()
+        let appended = try one.succeed(
+            "append", "--file", "-", "--json", input: Samples.birdTube + Samples.playback)
+        let count = try #require(appended.document["recorded"]?.number)
         let file = one.directory.path + "/export"
         try one.succeed("export", file)
         let two = try Storectl.empty()
         let first = try two.succeed("import", file, "--json").document
-        #expect(first["recorded"]?.number == Double(Storectl.demoEvents))
+        #expect(count > 0 && first["recorded"]?.number == count)
         let second = try two.succeed("import", file, "--json").document
         #expect(second["recorded"]?.number == 0)
-        #expect(second["known"]?.number == Double(Storectl.demoEvents))
+        #expect(second["known"]?.number == count)
         #expect(try digests(two) == digests(one))
+    }
+
+    /// After such an import, a store could no longer be synced.
+    @Test func demoExportsAreImportedOnlyIntoDemoStores() throws {
+        let demo = try Storectl.demo()
+        let file = demo.directory.path + "/export"
+        try demo.succeed("export", file)
+        let other = try Storectl.empty()
+        try other.checkFails("import", file, code: "usage", exit: 64, says: "sample events")
+        let status = try other.succeed("status", "--json").document
+        #expect(status["events"]?.number == 0 && status["demo"] == .bool(false))
+        let report = try Storectl.demo().succeed("import", file, "--json").document
+        #expect(report["recorded"]?.number == Double(Storectl.demoEvents))
+    }
+
+    @Test func restoreAndImportRecognizeEachOthersFiles() throws {
+        let storectl = try Storectl.empty()
+        try storectl.succeed("backup", "b")
+        try storectl.succeed("export", "e")
+        let imported = try storectl.run("import", "b", "--store", storectl.store)
+        #expect(imported.exit == 64)
+        #expect(imported.stderr.hasPrefix("error: b is a backup, not an export\n"))
+        #expect(imported.stderr.contains("storectl restore --store DIR b\n"))
+        let restored = try storectl.run("restore", "e", "--store", "r")
+        #expect(restored.exit == 64)
+        #expect(restored.stderr.hasPrefix("error: e is an export, not a backup\n"))
+        #expect(restored.stderr.contains("storectl init --store r, then"))
+        #expect(restored.stderr.contains("storectl import --store r e\n"))
     }
 
     @Test func backupsRestoreAsASeparateStore() throws {

@@ -180,13 +180,23 @@ import Testing
         #expect(run.stderr.contains("hint: run storectl login home"))
     }
 
-    @Test func demoStoresNeverSync() throws {
+    /// Otherwise, changes would wait for deliveries that never happen.
+    @Test func demoStoresHaveNoRemotes() throws {
         let store = try Storectl.demo()
-        try store.succeed("remote", "add", "home", "shelby", "http://127.0.0.1:1")
-        for arguments in [[], ["--dry-run"], ["--watch"]] {
-            let run = try store.run(["sync", "home", "--json"] + arguments)
-            #expect(run.exit == 64 && run.stderr.contains("never syncs"))
+        for arguments in [
+            ["remote", "add", "home", "shelby", "http://127.0.0.1:1"], ["login", "home"],
+            ["sync", "home"], ["sync", "home", "--dry-run"], ["sync", "home", "--watch"],
+        ] {
+            let run = try store.run(arguments + ["--json"])
+            #expect(run.exit == 64, "\(arguments)")
+            let error = try run.document["error"]
+            #expect(error?["code"]?.text == "usage", "\(arguments)")
+            #expect(
+                error?["message"]?.text
+                    == "this store contains sample events, so it cannot be synced", "\(arguments)")
         }
+        let status = try store.succeed("status", "--json").document
+        #expect(status["events"]?.number == Double(Storectl.demoEvents))
     }
 
     @Test func outboxPagesContinueAtTheirCursor() throws {

@@ -211,7 +211,10 @@ import Testing
                 ["sync", server.url, "--token-file", server.tokenFile, "--json"] + arguments)
             #expect(run.exit == 64, "\(arguments)")
             #expect(try run.document["error"]?["code"]?.text == "usage")
+            #expect(run.stderr.contains("this store contains sample events"), "\(arguments)")
         }
+        // A missing token is not reported, because no token helps.
+        try demo.checkFails("sync", server.url, code: "usage", exit: 64, says: "sample events")
         let other = try Storectl.empty()
         #expect(try other.sync(server.url, server).document["pulled"]?.number == 0)
     }

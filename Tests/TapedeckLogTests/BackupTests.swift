@@ -147,6 +147,19 @@ import Testing
         #expect(error?.code == .notFound)
     }
 
+    /// An export is not a damaged backup.
+    @Test func restoreRecognizesAnExport() throws {
+        let export = directory.file("my export")
+        try log.export(to: export)
+        let error = #expect(throws: LogError.self) {
+            try EventLog.restore(from: export, into: directory.file("restored"))
+        }
+        #expect(error?.code == .usage)
+        #expect(error?.message == "\(export) is an export, not a backup")
+        #expect(error?.hint?.hasSuffix("storectl import '\(export)'") == true)
+        #expect(!FileManager.default.fileExists(atPath: directory.file("restored")))
+    }
+
     @Test func damagedBackupIsRestoredIntactOrRefused() throws {
         try log.backup(to: file)
         let whole = Array(try Data(contentsOf: URL(fileURLWithPath: file)))

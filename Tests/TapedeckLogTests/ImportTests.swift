@@ -276,6 +276,37 @@ import Testing
         #expect(summary == ImportSummary(events: 0, recorded: 0, known: 0, receipts: 0))
     }
 
+    /// A store with sample events cannot be synced, so an import must not make other stores such.
+    @Test func sampleEventsAreImportedOnlyIntoStoresWithSampleEvents() throws {
+        let target = try directory.store("target")
+        try target.importEvents(from: file)
+        var event = ProposedEvent.sample(1)
+        event.tags.append(EventLog.sampleTag)
+        // The sample event is in the last of several blocks.
+        try source.appendBlocking((0..<ExportFormat.eventsPerBlockMax).map { .sample($0) })
+        try source.appendBlocking([event])
+        try source.export(to: file)
+        let error = try refused(file, by: target, .usage)
+        #expect(error?.message.hasPrefix("\(file) contains sample events") == true)
+        #expect(error?.hint?.contains("storectl init --store DIR --demo") == true)
+        try target.checkHasNoSamples()
+
+        let demo = try directory.store("demo")
+        try demo.appendBlocking([event])
+        let summary = try demo.importEvents(from: file)
+        #expect(summary.recorded == summary.events)
+        #expect(try demo.verify().problems == [])
+    }
+
+    /// A backup is not a damaged export.
+    @Test func importRecognizesABackup() throws {
+        let backup = directory.file("my backup")
+        try source.backup(to: backup)
+        let error = try refused(backup, by: directory.store("target"), .usage)
+        #expect(error?.message == "\(backup) is a backup, not an export")
+        #expect(error?.hint?.hasSuffix("storectl restore --store DIR '\(backup)'") == true)
+    }
+
     @Test func importReportsItsProgress() throws {
         var phases: [LogProgress] = []
         let target = try directory.store("target")

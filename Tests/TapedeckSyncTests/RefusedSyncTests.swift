@@ -39,6 +39,20 @@ import Testing
         }
     }
 
+    @Test func storesWithSampleEventsAreNotSynced() throws {
+        let directory = try TemporaryDirectory()
+        let log = try EventLog.create(directory.file("store"))
+        defer { log.close() }
+        try log.appendBlocking([
+            ProposedEvent(type: "Noted", tags: [EventLog.sampleTag], payload: [1])
+        ])
+        let error = #expect(throws: LogError.self) {
+            try SyncEngine(log, server: "http://127.0.0.1:1", token: "token")
+        }
+        #expect(error?.code == .usage && error?.message.contains("sample events") == true)
+        #expect(error?.hint?.isEmpty == false)
+    }
+
     @Test(arguments: [400, 404, 413, 507])
     func everyCodeIsAFailureOfTheServer(_ status: Int) async throws {
         let directory = try TemporaryDirectory()

@@ -8,7 +8,8 @@ struct BackupCommand: ParsableCommand {
         abstract: "Back up the log to a file while the store is in use.",
         discussion: """
             The log is verified first. If the log is damaged, no backup is written and an existing \
-            file is kept. Logins and media are not included.
+            file is kept. Logins and media are not included. storectl restore creates a new store \
+            from a backup; to add the events to an existing store, use storectl export.
 
             EXAMPLE:
               storectl backup tapedeck-$(date +%F).backup

@@ -8,7 +8,8 @@ struct ExportCommand: ParsableCommand {
         abstract: "Write all events to a file that any store can import.",
         discussion: """
             The file contains the events with their ids, hash chains and receipts. Exporting an \
-            unchanged store again writes the same bytes.
+            unchanged store again writes the same bytes. Use an export to add the events to \
+            another store, and a backup (storectl backup) to recover from the loss of a store.
 
             EXAMPLE:
               storectl export events.tapedeck

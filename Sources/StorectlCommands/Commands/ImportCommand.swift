@@ -7,7 +7,8 @@ struct ImportCommand: ParsableCommand {
         commandName: "import",
         abstract: "Import missing events from an export file.",
         discussion: """
-            If the file is damaged or contradicts the store, nothing is imported.
+            If the file is damaged or contradicts the store, nothing is imported. An export of a \
+            demo store can only be imported into another demo store (storectl init --demo).
 
             EXAMPLE:
               storectl import events.tapedeck

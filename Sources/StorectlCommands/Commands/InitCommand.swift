@@ -8,7 +8,7 @@ struct InitCommand: ParsableCommand {
         abstract: "Create a store.",
         discussion: """
             A demo store contains sample activity for trying the other commands. The events of a \
-            demo store are tagged demo/sample, and a store that contains such events never syncs.
+            demo store are tagged demo/sample. A store that contains such events cannot be synced.
 
             EXAMPLE:
               storectl init

@@ -47,7 +47,7 @@ private struct StatusReport {
         let log = store.log
         self.store = log.storeID
         origin = log.origin
-        isDemo = try DemoStore.isMarked(log)
+        isDemo = try log.containsSamples()
         let head = try log.currentHead()
         events = head.rawValue
         origins = try log.origins()

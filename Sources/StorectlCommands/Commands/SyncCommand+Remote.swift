@@ -49,8 +49,9 @@ extension SyncCommand {
     private func prepare(
         _ store: TapedeckStore, _ remotes: StoreRemotes
     ) throws -> RemoteReport? {
+        // A store that cannot be synced cannot add a missing remote either.
+        try store.log.checkHasNoSamples()
         let remote = try remotes.named(target)
-        try DemoStore.refuse(store.log)
         if !list.isEmpty || !unlist.isEmpty {
             try remotes.changeLists(of: target, adding: list, removing: unlist)
         }

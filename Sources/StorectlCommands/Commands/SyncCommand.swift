@@ -82,8 +82,7 @@ struct SyncCommand: AsyncParsableCommand {
         guard target.contains("://") else { return try await syncRemote() }
         let log = try EventLog(opening: try options.directory())
         defer { log.close() }
-        try DemoStore.refuse(log)
-        let token = try token()
+        let token = try token(for: log)
         let engine = try SyncEngine(
             log, server: target,
             options: SyncEngine.Options(
@@ -118,7 +117,9 @@ struct SyncCommand: AsyncParsableCommand {
         }
     }
 
-    private func token() throws -> TokenSource {
+    /// Returns the token; a store that cannot be synced is refused first, because no token helps.
+    private func token(for log: EventLog) throws -> TokenSource {
+        try log.checkHasNoSamples()
         let named = tokenFile ?? ProcessInfo.processInfo.environment["TAPEDECK_TOKEN_FILE"]
         guard let named, !named.isEmpty else {
             throw CommandError(

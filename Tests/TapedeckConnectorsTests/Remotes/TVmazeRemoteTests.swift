@@ -296,6 +296,30 @@ import Testing
         #expect(error?.code == .usage)
     }
 
+    /// A store that contained a remote before it contained sample events does not sync either.
+    @Test func storesWithSampleEventsHaveNoRemotes() async throws {
+        let desk = try TVmazeDesk()
+        let log = desk.device.store.log
+        let remotes = StoreRemotes(log, desk.device.store.projections)
+        try await log.append([
+            ProposedEvent(type: "Noted", tags: [EventLog.sampleTag], payload: [1])
+        ])
+        let head = log.head
+        let synced = await #expect(throws: LogError.self) { try await remotes.sync("home") }
+        let loggedIn = await #expect(throws: LogError.self) {
+            try await remotes.logIn("home", RemoteCredentials(user: "ada", password: "secret"))
+        }
+        let errors = [synced, loggedIn, Self.addingError(remotes)]
+        #expect(errors.allSatisfy { $0?.code == .usage })
+        #expect(log.head == head && desk.asked().isEmpty)
+    }
+
+    private static func addingError(_ remotes: StoreRemotes) -> LogError? {
+        #expect(throws: LogError.self) {
+            try remotes.add("home", system: "tvmaze", url: "http://127.0.0.1:1", parts: ["GB"])
+        }
+    }
+
     @Test func loginsAreRefused() async throws {
         let desk = try TVmazeDesk()
         let remotes = StoreRemotes(desk.device.store.log, desk.device.store.projections)
