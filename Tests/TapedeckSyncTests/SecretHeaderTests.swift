@@ -84,7 +84,7 @@ struct SecretHeaderTests {
     private static let oddSecrets = [
         #"SEK"R77secretsecret"#, #"secretse"cret99"#, #"back\slash99secret"#,
         "p\u{E4}ss/w\u{F6}rd99", "<a>&'b'+\"c\"", #"\""\"\\\"#, "\u{1F511}key \u{1F511}key",
-        #"a"b\c"#,
+        #"a"b\c"#, "cafe\u{301}SBYu103", "\u{1F469}\u{200D}\u{1F4BB}key123",
     ]
 
     /// The ways in which remotes repeat a request.
@@ -109,7 +109,11 @@ struct SecretHeaderTests {
             ascii.replacing("\\", with: "\\\\").replacing("\"", with: "\\\""),
             escaped.replacing("'", with: "&#39;"), escaped.replacing("'", with: "&#x27;"),
             escaped.replacing("'", with: "&#039;"), percent, form,
-            form.replacing("%20", with: "+"),
+            form.replacing("%20", with: "+"), form.replacing("%", with: "%25"),
+            secret.decomposedStringWithCanonicalMapping,
+            RemoteRequest.segment(secret.precomposedStringWithCanonicalMapping),
+            secret.utf8.map { "\\x" + String(0x100 + Int($0), radix: 16).dropFirst() }.joined(),
+            secret.utf8.map { String(0x100 + Int($0), radix: 16).dropFirst() }.joined(),
         ]
     }
 
@@ -146,6 +150,15 @@ struct SecretHeaderTests {
             #expect(failure.message.contains("[secret]"))
             #expect(failure.message.count <= "[secret]".count + 4 + 2 + 6, "\(code)")
         }
+    }
+
+    /// The digits of an escape are not part of a word.
+    @Test(arguments: ["%3D", "%22", "%253d", #"\u003d"#, #"\x3d"#, "&#61;", "="])
+    func shortSecretsBehindEscapesAreRedacted(_ mark: String) {
+        let login = RemoteLogin(secrets: RemoteSecrets(user: "ada", password: "hunter2"))
+        let repeated = "bad request: password\(mark)hunter2%26x"
+        let failure = login.redacting(SyncFailure(.unauthorized, "\(repeated)"))
+        #expect(failure.message == "bad request: password\(mark)[secret]%26x")
     }
 
     /// A command with a gap would reveal the secret.

@@ -25,7 +25,8 @@ extension ShelbyV1Connector {
             return try intent.event.decode(LikeToggled.self).isOn
                 ? like(known, account) : unlike(known)
         case CommentPosted.eventType:
-            return comment(try intent.event.decode(CommentPosted.self), known)
+            return comment(
+                try intent.event.decode(CommentPosted.self), at: intent.event.stamp, known)
         case VideoWatched.eventType:
             return watched(try intent.event.decode(VideoWatched.self), known)
         default: return try share(intent.event.decode(VideoShared.self), known)
@@ -95,16 +96,19 @@ extension ShelbyV1Connector {
 
     // MARK: - Other intents
 
-    private func comment(_ comment: CommentPosted, _ known: KnownFrames) -> DeliveryPlan {
+    private func comment(
+        _ comment: CommentPosted, at stamp: Stamp, _ known: KnownFrames
+    ) -> DeliveryPlan {
         guard let id = known.conversation(rule) else {
             return .waiting(.notThere, "no conversation about the video is known on Shelby")
         }
         let path = "/conversation/\(RemoteRequest.segment(id))"
-        return .deliver([
-            Delivery(
-                safety: .probe, request: post(path + "/messages", [.init("text", comment.text)]),
-                probe: RemoteRequest("GET", path), baseline: known.newestMessage)
-        ])
+        var delivery = Delivery(
+            safety: .probe, request: post(path + "/messages", [.init("text", comment.text)]),
+            probe: RemoteRequest("GET", path), baseline: known.newestMessage)
+        let begin = Int64(stamp.milliseconds) - ShelbyV1Connector.skewMax
+        delivery.baselineOfOthers = ShelbyV1ID(at: begin).text
+        return .deliver([delivery])
     }
 
     /// The remote requires an interval or `complete`; a view that only started is sent as an empty

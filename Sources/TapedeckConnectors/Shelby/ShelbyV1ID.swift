@@ -19,6 +19,17 @@ struct ShelbyV1ID: Hashable, Comparable {
         milliseconds = seconds * 1_000
     }
 
+    /// Creates the lowest id of a second.
+    init(at milliseconds: Int64) {
+        let seconds = UInt32(clamping: milliseconds / 1_000)
+        let time = String(seconds, radix: 16)
+        func zeros(_ count: Int) -> String { String(repeating: "0", count: count) }
+        text =
+            zeros(ShelbyV1ID.timeDigits - time.count) + time
+            + zeros(ShelbyV1ID.digits - ShelbyV1ID.timeDigits)
+        self.milliseconds = Int64(seconds) * 1_000
+    }
+
     private static func isDigit(_ byte: UInt8) -> Bool {
         (0x30...0x39).contains(byte) || (0x61...0x66).contains(byte)
     }

@@ -11,6 +11,11 @@ struct WhaleBaseline: Hashable {
     /// The highest id of an answer.
     var answer: Int64
 
+    /// The baseline of a request that another device may have sent.
+    ///
+    /// Whale's lists contain no times, so every row may be the effect of the request.
+    static let ofOthers = WhaleBaseline(0).text
+
     init(_ number: UInt64, answer: UInt64 = 0) {
         self.number = Int64(clamping: number)
         self.answer = Int64(clamping: answer)
@@ -42,9 +47,11 @@ enum WhaleDelivery {
         _ comment: CommentPosted, on answer: String, _ newest: UInt64
     ) -> Delivery {
         let list = WhaleConnector.comments(on: answer)
-        return Delivery(
+        var delivery = Delivery(
             safety: .probe, request: post(list, [.init("comment", comment.text)]),
             probe: WhaleConnector.get(list), baseline: WhaleBaseline(newest).text)
+        delivery.baselineOfOthers = WhaleBaseline.ofOthers
+        return delivery
     }
 
     static func like(of answer: String, by user: String) -> Delivery {
@@ -68,13 +75,15 @@ enum WhaleDelivery {
     }
 
     static func question(_ question: QuestionAsked, _ known: KnownNumbers) -> Delivery {
-        Delivery(
+        var delivery = Delivery(
             safety: .probe,
             request: post(
                 "questions",
                 [.init("receiver_id", question.receiver), .init("content", question.text)]),
             probe: WhaleConnector.get("questions"),
             baseline: WhaleBaseline(known.question, answer: known.answer).text)
+        delivery.baselineOfOthers = WhaleBaseline.ofOthers
+        return delivery
     }
 
     static func answer(
@@ -98,6 +107,7 @@ enum WhaleDelivery {
                 ])),
             probe: WhaleConnector.get("answers"),
             baseline: WhaleBaseline(0, answer: known.answer).text)
+        delivery.baselineOfOthers = WhaleBaseline.ofOthers
         delivery.settling = WhaleConnector.uploadSettling
         return delivery
     }

@@ -520,6 +520,11 @@ package struct Delivery: Hashable, Sendable {
     package var probe: RemoteRequest?
     /// The newest known id of this kind of object on the remote, passed to `find`.
     package var baseline: String
+    /// Replaces `baseline` if another device may have sent the request.
+    ///
+    /// The newest known id may belong to the effect of that request, so the value is from before
+    /// the intent; nil if `baseline` can be used.
+    package var baselineOfOthers: String?
     /// Whether to probe before the first attempt too, because another program may have made the
     /// change.
     ///

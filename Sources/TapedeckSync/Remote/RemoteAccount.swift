@@ -199,16 +199,7 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
         let patterns = Set(values.compactMap { $0 }).flatMap {
             SecretPattern.all(of: $0, user: secrets.user)
         }
-        let (characters, folded) = (Array(text), text.map(SecretPattern.folded))
-        var (redacted, position) = ("", 0)
-        while position < characters.count {
-            // Several secrets may begin with the same characters.
-            let before = position > 0 ? characters[position - 1] : nil
-            let count = patterns.map { $0.count(in: folded[position...], after: before) }.max() ?? 0
-            redacted += count > 0 ? "[secret]" : String(characters[position])
-            position += max(count, 1)
-        }
-        return redacted
+        return SecretPattern.redact(text, patterns)
     }
 
     /// Returns whether another login is the same, ignoring the address and a logout that has begun.

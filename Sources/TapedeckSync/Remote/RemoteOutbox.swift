@@ -214,17 +214,23 @@ package struct RemoteOutbox {
                 : (.refused(ErrorCode(rawValue: end.code), end.message), false)
         }
         if try isReplaced(intent) { return nil }
-        if let refusal {
-            return (.waiting(reason: refusal.code, message: refusal.message, until: nil), false)
+        let isSent = item.parts.contains { $0.kind == .dispatched }
+        func waiting(_ code: ErrorCode, _ message: String) -> RemoteDelivery.State {
+            .waiting(
+                reason: code,
+                message: isSent
+                    ? message + "; a request was already sent and may have taken effect" : message,
+                until: nil)
         }
+        if let refusal { return (waiting(refusal.code, refusal.message), false) }
         if let speaker,
             let failure = signIns.refusal(
                 of: intent.event.id, from: speaker, at: remote, on: log.origin)
         {
-            return (.waiting(reason: failure.code, message: failure.message, until: nil), false)
+            return (waiting(failure.code, failure.message), false)
         }
         if account.isAnonymous, !connector.manifest.isOpen {
-            return (.waiting(reason: .unauthorized, message: "not logged in", until: nil), false)
+            return (waiting(.unauthorized, "not logged in"), false)
         }
         // After the end of a wait, the next sync delivers the intent.
         let now = log.now()
@@ -247,7 +253,7 @@ package struct RemoteOutbox {
         {
             return (.waiting(wait), true)
         }
-        return (item.parts.contains { $0.kind == .dispatched } ? .sent : .queued, false)
+        return (isSent ? .sent : .queued, false)
     }
 
     /// Records the user's request to retry or drop an item.

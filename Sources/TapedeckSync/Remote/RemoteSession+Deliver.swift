@@ -399,14 +399,15 @@ extension RemoteSession {
     ) throws {
         guard let account = login.account, let standing = try standing(of: intent) else { return }
         let (item, taken) = (standing.item, standing.taken)
-        let part = item.part(delivery.target)
-        let baseline = part?.baseline ?? delivery.baseline
+        let answer = try custody.answer(for: item)
+        let dispatch = item.part(delivery.target).flatMap { $0.kind == .dispatched ? $0 : nil }
+        let others = answer.isTaken ? delivery.baselineOfOthers : nil
+        let baseline = dispatch?.baseline ?? others ?? delivery.baseline
         switch try connector.find(
             response, delivery, of: intent, baseline: baseline, taken: taken, account)
         {
         case .found(let confirmation): try confirmed(confirmation, delivery, of: intent)
         case .missing:
-            let answer = try custody.answer(for: item)
             let name = RemoteSession.name(of: delivery, intent)
             guard try custody.wait(answer, delivery.safety) == nil else {
                 probedMissing.insert(name)

@@ -120,6 +120,50 @@ import Testing
         #expect(try tablet.outbox().isEmpty)
     }
 
+    /// The device that takes over has already read the effect, so the effect is not newer than
+    /// everything that the device knows.
+    @Test(arguments: [true, false]) func takeoversFindEffectsThatTheyHaveRead(
+        isQuestion: Bool
+    ) throws {
+        let tablet = try tablet()
+        for device in [phone, tablet] { try device.sync() }
+        _ = try isQuestion ? desk.ask("why?") : desk.comment("hello")
+        try server.sync(phone, tablet)
+        // The phone sends the intent, but cannot report that to the server.
+        try syncUntilPost(phone)
+        try desk.change { whale in
+            whale.world.comments.append(
+                WhaleWorld.Comment(
+                    id: 900, content: "later", answer: 1, commenter: 2,
+                    insertedAt: desk.world.clock.milliseconds))
+        }
+        let effects = desk.effects
+        #expect(effects.count == 1)
+        try tablet.sync()
+        for _ in 0..<2 {
+            desk.world.clock.advance(by: .seconds(480))
+            try tablet.sync()
+            try server.sync(tablet)
+        }
+        try tablet.sync()
+        #expect(desk.effects == effects)
+        #expect(try tablet.outbox().isEmpty)
+    }
+
+    /// A restored store has another origin, so it may have sent the intent before.
+    @Test func restoredStoresFindEffectsThatTheyHaveRead() throws {
+        try phone.sync()
+        try desk.comment("hello")
+        let restored = try RemoteDevice(desk.world, "whale", WhaleDesk.secrets, seed: 3)
+        let file = phone.place.path("export")
+        try phone.store.log.export(to: file)
+        try restored.store.log.importEvents(from: file)
+        try phone.sync()
+        try restored.sync()
+        #expect(desk.effects == ["comment 1 hello"])
+        #expect(try restored.outbox().isEmpty)
+    }
+
     @Test func lanesWaitOnlyUntilTheirTime() throws {
         try phone.sync()
         try desk.comment("hello")
