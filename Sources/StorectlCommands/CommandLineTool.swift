@@ -61,12 +61,11 @@ public enum CommandLineTool {
     }
 
     private static func parse(_ arguments: [String]) throws -> any ParsableCommand {
-        // For an unknown command, the parser would show its group's help instead of an error.
-        if arguments.first == "help" { try checkCommand(arguments.drop { $0 == "help" }) }
+        // If help is requested for an unknown command, the parser would show its group's help.
+        let command = try checkCommand(arguments.drop { $0 == "help" })
         do {
             return try StorectlCommand.parseAsRoot(arguments)
         } catch let error where StorectlCommand.exitCode(for: error) != .success {
-            let command = try checkCommand(arguments[...])
             try checkSubcommand(arguments[...])
             throw CommandError(
                 .usage, StorectlCommand.message(for: error),
@@ -77,7 +76,6 @@ public enum CommandLineTool {
     /// Returns the command that the arguments begin with.
     ///
     /// - Throws: `CommandError` if an unknown subcommand follows it.
-    @discardableResult
     private static func checkCommand(_ arguments: ArraySlice<String>) throws -> String {
         let (path, rest) = commandPath(arguments)
         let command = (["storectl"] + path).joined(separator: " ")

@@ -30,6 +30,20 @@ extension StoreRemotes {
         if isLink { _ = try ownLogin(at: remote) }
     }
 
+    /// Checks, without the network, that a remote's system accepts this kind of credentials.
+    ///
+    /// Throws `SyncError` with `.notFound` if the remote does not exist, and with `.usage` if the
+    /// system requires a different kind of login; the message and the hint name that kind.
+    @available(*, noasync)
+    public func check(_ credentials: RemoteCredentials, at name: String) throws {
+        let (remote, connector) = try connector(of: name)
+        do {
+            _ = try step(connector, credentials.secrets, .logIn, [])
+        } catch {
+            throw Self.named(error, remote, RemoteLogin(secrets: credentials.secrets))
+        }
+    }
+
     /// Returns this device's login; throws `.unauthorized` if there is none.
     @available(*, noasync)
     private func ownLogin(at remote: Remote) throws -> RemoteLogin {

@@ -313,6 +313,18 @@ public struct StoreRemotes: Sendable {
         try remoteOutbox(remote, connector).forEach { delivery, _, _ in try body(delivery) }
     }
 
+    /// Returns a report of what a sync with a remote would send, without the network.
+    ///
+    /// Like a sync, the report lists only the refusals that no sync has reported yet; the next sync
+    /// still lists them.
+    ///
+    /// Throws `SyncError` with `.notFound` if the remote does not exist.
+    @available(*, noasync)
+    public func preview(_ name: String) throws -> RemoteReport {
+        let (remote, connector) = try connector(of: name)
+        return try remoteOutbox(remote, connector).preview()
+    }
+
     /// Retries an intent that was refused, that is waiting, or whose outcome is unknown.
     ///
     /// Throws `SyncError` with `.notFound` if no outbox contains the event.

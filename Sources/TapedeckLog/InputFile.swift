@@ -13,7 +13,9 @@ struct InputFile: ~Copyable {
         var facts = stat()
         guard fstat(opened, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
             _ = close(opened)
-            throw LogError.system(EINVAL, path)
+            if facts.st_mode & S_IFMT == S_IFDIR { throw LogError.system(EISDIR, path) }
+            throw LogError(
+                .usage, "\(path) is not a regular file", hint: "use the path of a regular file")
         }
         file = opened
         byteCount = Int(facts.st_size)

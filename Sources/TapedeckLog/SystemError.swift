@@ -19,7 +19,9 @@ extension LogError {
                 .accessDenied, "\(path) cannot be used: \(text)", hint: SystemReason.accessHint)
         case ENOENT, ENOTDIR:
             return LogError(.notFound, "\(path) does not exist", hint: "check the path")
-        case EISDIR, EEXIST, ENAMETOOLONG, EINVAL:
+        case EISDIR:
+            return LogError(.usage, "\(path) is a directory", hint: "use the path of a file")
+        case EEXIST, ENAMETOOLONG, EINVAL:
             return LogError(
                 .usage, "\(path) cannot be used: \(text)", hint: "use the path of a file")
         default:

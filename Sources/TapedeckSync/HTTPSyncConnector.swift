@@ -162,10 +162,18 @@ package struct HTTPSyncConnector: SyncConnector {
             }
         }
         if let error = read?.error, !error.code.isEmpty {
+            let code = HTTPSyncConnector.code(
+                ErrorCode(rawValue: error.code), status: response.status.code)
+            // The server's hint is for authors of HTTP clients.
+            if code == .unauthorized {
+                return SyncFailure(
+                    code, "\(base) rejected the token: \(error.message)",
+                    hint: "create a token on the server with storectl token create NAME --data DIR"
+                        + " --to FILE, then sync with --token-file FILE",
+                    retryAfter: retryAfter)
+            }
             return SyncFailure(
-                HTTPSyncConnector.code(
-                    ErrorCode(rawValue: error.code), status: response.status.code),
-                "\(error.message)",
+                code, "\(error.message)",
                 hint: error.hint.isEmpty
                     ? response.status == .notFound ? "check the path of the address" : nil
                     : error.hint,

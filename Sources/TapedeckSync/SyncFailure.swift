@@ -30,8 +30,11 @@ package struct SyncFailure: Error, Hashable, Sendable {
 
     /// Returns the hint with the remote's name instead of the placeholder `NAME`; connectors use
     /// the placeholder because they do not know the name.
+    ///
+    /// The default hint for a rejected login is to log in again.
     private func hint(for remote: Remote) -> String? {
-        hint?.replacing("storectl login NAME", with: "storectl login \(remote.name)")
+        let hint = hint ?? (code == .unauthorized ? "run storectl login NAME" : nil)
+        return hint?.replacing("storectl login NAME", with: "storectl login \(remote.name)")
     }
 
     /// Returns the failure with the name of the server or remote in its message.

@@ -111,7 +111,7 @@ import Testing
         let first = try storectl.succeed("do", "queue", "add", "vimeo:4").stdout
         #expect(first.hasPrefix("recorded 1 event\n"))
         let same = try storectl.succeed("do", "follow", "demo-grace").stdout
-        #expect(same == "recorded 0 events\n")
+        #expect(same == "nothing had to be recorded: the state already matches the request\n")
     }
 
     /// A refused command line with its error code, its exit code and part of its message.
@@ -133,12 +133,16 @@ import Testing
             code: "tooLarge", exit: 64, says: "140 characters by 1"),
         Refusal(
             "share", bunny, "--to", "email", "--recipient", "not an address",
-            code: "invalidPayload", exit: 64, says: "not an email address"),
+            code: "invalidPayload", exit: 64,
+            says: "recipient \"not an address\" is not an email address"),
+        Refusal(
+            "share", bunny, "--to", "email", code: "usage", exit: 64,
+            says: "--to email requires --recipient"),
         Refusal(
             "contact", "add", "ada", code: "invalidPayload", exit: 64,
             says: "address \"ada\" is not an email address"),
         Refusal("share", bunny, code: "usage", exit: 64, says: "--to"),
-        Refusal("share", bunny, "--to", "fax", code: "invalidPayload", exit: 64, says: "fax"),
+        Refusal("share", bunny, "--to", "fax", code: "usage", exit: 64, says: "--to \"fax\""),
         Refusal("submit", "vimeo:7", code: "invalidVideo", exit: 64, says: "YouTube"),
         Refusal("ask", "nobody", "Why?", code: "notFound", exit: 4, says: "unknown user"),
         Refusal("like", "none", code: "notFound", exit: 4, says: "unknown answer"),

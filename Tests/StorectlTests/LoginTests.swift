@@ -44,6 +44,31 @@ import Testing
         try checkFails(at: "https://127.0.0.1:1/v1", code: "offline")
     }
 
+    /// The credentials are wrong, so the same login would fail again.
+    @Test(arguments: ["whale", "birdtube"])
+    func rejectedLoginsSuggestToCheckTheCredentials(_ system: String) throws {
+        let server = try FixedAnswer(401, "")
+        defer { server.stop() }
+        try store.succeed("remote", "add", "home", system, server.url)
+        let password = try store.file("password", "one\n".utf8)
+        let run = try store.run(
+            "login", "home", "--user", "ada@example.org", "--password-file", password, "--json")
+        #expect(try run.document["error"]?["code"]?.text == "unauthorized")
+        let hint = try #require(try run.document["error"]?["hint"]?.text)
+        #expect(hint.contains("check the user name and the password"), "\(hint)")
+        #expect(!hint.contains("storectl login"), "\(hint)")
+    }
+
+    /// The hint names only the credentials that the system accepts.
+    @Test(arguments: ["whale", "birdtube", "shelby"])
+    func missingCredentialsAreNamed(_ system: String) throws {
+        try store.succeed("remote", "add", "home", system, "http://127.0.0.1:1")
+        let run = try store.run("login", "home", "--json")
+        let hint = try #require(try run.document["error"]?["hint"]?.text)
+        #expect(hint.contains("--token-file") == (system == "shelby"), "\(hint)")
+        #expect(hint.contains("--user") == (system != "shelby"), "\(hint)")
+    }
+
     /// Answers each request with the same status and body.
     private final class FixedAnswer: Sendable {
         private let listener: Int32
@@ -119,7 +144,9 @@ import Testing
                 ["login", "home", "--json"] + arguments, input: Data(input.utf8))
             let error = try run.document["error"]
             let message = try #require(error?["message"]?.text)
-            #expect(message.hasPrefix("cannot log in to home: "), "\(message)")
+            #expect(
+                message.hasPrefix("cannot log in to home: ") || message.hasPrefix("home: "),
+                "\(message)")
             #expect(error?["hint"]?.text != nil, "\(message)")
         }
     }

@@ -41,6 +41,10 @@ import Testing
         try check("sync", dry, exit: 2, mayBeEmpty: ["$.refused"])
         #expect(try dry.document["pushed"]?.number == 1)
         #expect(try dry.document["waiting"]?[0]?["reason"]?.text == "notThere")
+        let preview = try store.run("sync", "home", "--dry-run").stdout
+        #expect(
+            preview.hasPrefix(
+                "would have pushed 1 intent; the remote was not asked for new facts\n"))
         #expect(try remote.effects.isEmpty)
 
         try check("sync", store.run("sync", "home", "--json"), exit: 2, mayBeEmpty: ["$.refused"])
@@ -115,7 +119,8 @@ import Testing
             "sync", "home", "--token-file", "token", code: "usage", exit: 64)
         try store.checkFails(
             "remote", "remove", "home", code: "usage", exit: 64, says: "not a terminal")
-        try store.checkFails("login", "home", code: "usage", exit: 64, says: "neither --user")
+        try store.checkFails(
+            "login", "home", code: "usage", exit: 64, says: "requires an OAuth token")
         try store.succeed("network", "offline")
         try Data("token\nsecret\n".utf8).write(
             to: URL(fileURLWithPath: store.directory.file("login")))

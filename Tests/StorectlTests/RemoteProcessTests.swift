@@ -178,6 +178,10 @@ import Testing
         #expect(try remoteState(store) == "upToDate")
         let dropped = try store.run("explain", shared, "--json").document["remotes"]?[0]
         #expect(dropped?["state"]?.text == "dropped")
+        let text = try store.run("explain", shared).stdout
+        #expect(text.contains("servers\tnone known\n") && !text.contains("state\t"))
+        let line = try #require(text.split(separator: "\n").first { $0.hasPrefix("home\t") })
+        #expect(line.hasPrefix("home\tdropped at ") && line.hasSuffix(": it will not be delivered"))
 
         // A share that the user retries is sent again.
         let again = try share("second")

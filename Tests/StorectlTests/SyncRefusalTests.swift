@@ -15,7 +15,12 @@ import Testing
                 ["sync", server.url, "--token-file", wrong, "--json"] + arguments)
             #expect(run.exit == 7)
             #expect(try run.document["error"]?["code"]?.text == "unauthorized")
+            #expect(run.stderr.contains("\(server.url) rejected the token: "))
             #expect(run.stderr.contains("the token was read from \(wrong)"))
+            #expect(
+                run.stderr.contains(
+                    "hint: create a token on the server with storectl token create NAME --data DIR"
+                        + " --to FILE, then sync with --token-file FILE\n"))
         }
         let run = try store.run("sync", server.url, "--token-file", wrong, "--json")
         #expect(try run.document["waitingCount"]?.number == 3)
@@ -81,7 +86,15 @@ import Testing
         try store.succeed("remote", "remove", wrong, "--yes")
         #expect(try store.run("explain", "1", "--json").document["state"]?.text == "local")
         #expect(try store.run("status", "--json").document["sync"]?.list == [])
-        try store.checkFails("sync", "127.0.0.1:8737", code: "usage", exit: 64)
+        // The hint contains the entire command.
+        let short = try store.run(
+            "sync", "--store", store.store, "127.0.0.1:8737", "--token-file", "server/token",
+            "--dry-run")
+        #expect(short.exit == 64)
+        #expect(
+            short.stderr.contains(
+                "run storectl sync http://127.0.0.1:8737 --dry-run --token-file server/token --store"
+                    + " \(store.store)\n"))
     }
 
     /// A user name or password typed as part of an address is not printed.

@@ -18,6 +18,11 @@ import Testing
         Case(
             arguments: ["help", "query", "nonsense"], code: "usage",
             says: "no command storectl query nonsense"),
+        Case(arguments: ["serv", "--help"], code: "usage", says: "no command storectl serv"),
+        Case(arguments: ["completion", "-h"], code: "usage", says: "no command storectl compl"),
+        Case(
+            arguments: ["do", "lik", "--help"], code: "usage", says: "no command storectl do lik"),
+        Case(arguments: ["serv", "--version"], code: "usage", says: "no command storectl serv"),
         Case(
             arguments: ["query", "--limit", "3"], code: "usage",
             says: "storectl query must be followed by the name of a command"),
@@ -121,7 +126,22 @@ import Testing
         Case(arguments: ["erase"], code: "usage", says: "permanently"),
         Case(arguments: ["import", "/etc/passwd"], code: "damaged", exit: 6, says: "/etc/passwd"),
         Case(arguments: ["import", "/no/such/file"], code: "notFound", exit: 4, says: "/no/such"),
-        Case(arguments: ["export", "/no/such/place"], code: "notFound", exit: 4, says: "/no/such"),
+        Case(arguments: ["import", "/tmp"], code: "usage", says: "/tmp is a directory"),
+        Case(
+            arguments: ["import", "/dev/null"], code: "usage",
+            says: "/dev/null is not a regular file"),
+        Case(
+            arguments: ["export", "/no/such/place"], code: "notFound", exit: 4,
+            says: "the directory /no/such does not exist"),
+        Case(
+            arguments: ["backup", "/no/such/place"], code: "notFound", exit: 4,
+            says: "the directory /no/such does not exist"),
+        Case(
+            arguments: ["export", "/etc/passwd/place"], code: "notFound", exit: 4,
+            says: "/etc/passwd is not a directory"),
+        Case(
+            arguments: ["serve", "--data", "/dev/null/server"], code: "accessDenied", exit: 5,
+            says: "the directory /dev/null/server cannot be created"),
         Case(arguments: ["status", "--store", ""], code: "usage", says: "--store"),
         Case(
             arguments: ["status", "--store", "/no/such/store"], code: "noStore", exit: 4,

@@ -404,6 +404,14 @@ import Testing
         #expect(failure.message == "home: refused")
     }
 
+    /// In a sync, a rejected login has expired, so a new login helps.
+    @Test func rejectedLoginsSuggestANewLogin() {
+        let home = Remote(name: "home", system: "whale", url: "https://a.example", parts: [])
+        let rejected = RemoteResponse(status: 401, body: []).failure?.naming(home)
+        #expect(rejected?.hint == "run storectl login home")
+        #expect(SyncFailure(.unavailable, "stopped").naming(home).hint == nil)
+    }
+
     /// Sums in a preview stop at the maximum instead of overflowing.
     @Test func previewSumsDoNotOverflow() throws {
         let log = try rig.store("store")

@@ -154,7 +154,7 @@ struct SecretHeaderTests {
 
     /// The digits of an escape are not part of a word.
     @Test(arguments: ["%3D", "%22", "%253d", #"\u003d"#, #"\x3d"#, "&#61;", "="])
-    func shortSecretsBehindEscapesAreRedacted(_ mark: String) {
+    func shortSecretsAfterEscapesAreRedacted(_ mark: String) {
         let login = RemoteLogin(secrets: RemoteSecrets(user: "ada", password: "hunter2"))
         let repeated = "bad request: password\(mark)hunter2%26x"
         let failure = login.redacting(SyncFailure(.unauthorized, "\(repeated)"))

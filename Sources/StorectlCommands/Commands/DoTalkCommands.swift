@@ -17,6 +17,8 @@ struct DoShareCommand: AsyncParsableCommand {
               storectl do share vimeo:1084537 --to email --recipient ada@example.org --json
             """)
 
+    private static let destinations = ["twitter", "facebook", "tumblr", "email"]
+
     @Argument(help: "The video's key (provider:id) or any of its URLs.")
     var video: String
 
@@ -24,7 +26,7 @@ struct DoShareCommand: AsyncParsableCommand {
         help: ArgumentHelp(
             "The destination: twitter, facebook, tumblr or email; may be repeated.",
             valueName: "destination"),
-        completion: .list(["twitter", "facebook", "tumblr", "email"]))
+        completion: .list(destinations))
     var to: [String]
 
     @Option(help: "The message.")
@@ -37,8 +39,16 @@ struct DoShareCommand: AsyncParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func validate() throws {
+        if let other = to.first(where: { !DoShareCommand.destinations.contains($0) }) {
+            throw ValidationError(
+                "--to \"\(other.prefix(40))\" is not a destination; the destinations are "
+                    + DoShareCommand.destinations.joined(separator: ", "))
+        }
         guard recipient.isEmpty || to.contains("email") else {
             throw ValidationError("--recipient requires --to email")
+        }
+        guard !recipient.isEmpty || !to.contains("email") else {
+            throw ValidationError("--to email requires --recipient ADDRESS")
         }
     }
 

@@ -10,10 +10,9 @@ struct ExplainCommand: ParsableCommand {
         discussion: """
             For an event, the report shows the time from which the event counts, its state on each \
             server and remote, and its role in each key that it affects. On a server, an event is \
-            queued, waiting, sequenced or refused; without a known server, it is local. On a \
-            remote, an event is queued, sent, waiting, confirmed, refused, unknown, dropped, \
-            replaced, untold (the remote does not support the action), or expired (it was never \
-            sent and is too old now).
+            queued, waiting, sequenced or refused. On a remote, an event is queued, sent, waiting, \
+            confirmed, refused, unknown, dropped, replaced, untold (the remote does not support \
+            the action), or expired (it was never sent and is too old now).
 
             For a key of a projection, such as a video in watch-later, the report shows the rule, \
             the state, and the key's events with their roles. Without a deciding event, the state \
@@ -171,7 +170,10 @@ private struct Explanation {
 
     func write(_ text: inout TextReport) {
         var fields: [(name: String, value: String)] = [
-            ("event", event.id.description), ("type", event.type.name), ("state", state),
+            ("event", event.id.description), ("type", event.type.name),
+            // Remotes have their own lines, so "local" could be misread as "not delivered".
+            hasLostName
+                ? ("state", state) : ("servers", deliveries.isEmpty ? "none known" : state),
             ("at", TimeArgument.text(event.stamp)),
         ]
         if effectiveStamp != event.stamp {

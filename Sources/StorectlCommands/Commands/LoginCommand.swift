@@ -128,7 +128,7 @@ struct LoginCommand: AsyncParsableCommand {
         try check(remotes)
         let credentials: RemoteCredentials
         do {
-            credentials = try await approvedCredentials(remotes) ?? self.credentials()
+            credentials = try await approvedCredentials(remotes) ?? self.credentials(remotes)
         } catch let error as CommandError {
             throw error.adding(before: "cannot log in to \(name)")
         }
@@ -190,7 +190,7 @@ struct LoginCommand: AsyncParsableCommand {
         }
     }
 
-    private func credentials() throws -> RemoteCredentials {
+    private func credentials(_ remotes: StoreRemotes) throws -> RemoteCredentials {
         if let tokenFile {
             if let provider, let uid {
                 let lines = try lines(
@@ -209,7 +209,7 @@ struct LoginCommand: AsyncParsableCommand {
                 token: lines[0], secret: lines[1], consumerKey: lines.count > 2 ? lines[2] : nil,
                 consumerSecret: lines.count > 2 ? lines[3] : nil)
         }
-        let user = try self.user ?? askedUser()
+        let user = try self.user ?? askedUser(remotes)
         guard !user.isEmpty else {
             throw CommandError(
                 .usage, "the user name is empty", hint: "pass your user name with --user")
@@ -233,11 +233,12 @@ struct LoginCommand: AsyncParsableCommand {
         return lines
     }
 
-    private func askedUser() throws -> String {
+    private func askedUser(_ remotes: StoreRemotes) throws -> String {
         guard SecretInput.isTerminal else {
+            // The system's error names the kinds of credentials that it accepts.
+            try remotes.check(RemoteCredentials(user: "", password: ""), at: name)
             throw CommandError(
-                .usage, "neither --user nor --token-file was given",
-                hint: "storectl login --help shows the options")
+                .usage, "no user name was given", hint: "pass your user name with --user")
         }
         return try SecretInput.answer("user name on \(name)")
     }

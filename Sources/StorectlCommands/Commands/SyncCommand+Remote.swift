@@ -12,7 +12,7 @@ extension SyncCommand {
                 "\"\(HTTPAddress.shown(target))\" is neither a remote's name nor a server's URL",
                 hint: target.contains("@")
                     ? "for a server, give its URL without a user name or password"
-                    : "for a server, run storectl sync \(ShellWord.quoted("http://\(target)"))")
+                    : "for a server, run \(command(for: "http://\(target)"))")
         }
         guard tokenFile == nil else {
             throw CommandError(
@@ -44,6 +44,17 @@ extension SyncCommand {
         try report(SyncOutcome(done), isPreview: false)
     }
 
+    /// Returns this command with another target, in the order of the documented syntax.
+    private func command(for target: String) -> String {
+        var words = ["storectl", "sync", target]
+        if watch { words.append("--watch") }
+        if dryRun { words.append("--dry-run") }
+        if let tokenFile { words += ["--token-file", tokenFile] }
+        if let store = options.store { words += ["--store", store] }
+        if options.json { words.append("--json") }
+        return words.map { ShellWord.quoted($0) }.joined(separator: " ")
+    }
+
     /// Performs the checks that need no network, and records the chosen lists; with `--dry-run`,
     /// returns a preview of the sync.
     private func prepare(
@@ -51,32 +62,11 @@ extension SyncCommand {
     ) throws -> RemoteReport? {
         // A store that cannot be synced cannot add a missing remote either.
         try store.log.checkHasNoSamples()
-        let remote = try remotes.named(target)
+        _ = try remotes.named(target)
         if !list.isEmpty || !unlist.isEmpty {
             try remotes.changeLists(of: target, adding: list, removing: unlist)
         }
-        guard dryRun else { return nil }
-        var report = RemoteReport()
-        try remotes.outbox(of: remote) { delivery in
-            report.preview(delivery)
-            return true
-        }
-        return report
-    }
-}
-
-extension RemoteReport {
-    /// Counts the delivery if a sync would send it; otherwise, lists it in the report.
-    fileprivate mutating func preview(_ delivery: RemoteDelivery) {
-        let event = delivery.event.id
-        switch delivery.state {
-        // If a request received no response, a sync checks its outcome and repeats it if needed.
-        case .queued, .sent: pushed += 1
-        case .refused(let code, let message): refused.append((event, code, message))
-        case .waiting(let reason, let message, let until):
-            addWaiting(event, reason, message, until: until)
-        case .unknown(let message): addWaiting(event, .unknownOutcome, message, until: nil)
-        }
+        return dryRun ? try remotes.preview(target) : nil
     }
 }
 

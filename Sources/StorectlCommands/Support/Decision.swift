@@ -33,6 +33,12 @@ extension StoreOptions {
         try ProgressMeter.building(wanted, of: store)
         var report = AppendReport()
         if let appended = try await body(store) { report.add(appended) }
-        try print(report.recordedJSON) { report.write(&$0) }
+        try print(report.recordedJSON) { text in
+            guard report.recorded > 0 else {
+                return text.line(
+                    "nothing had to be recorded: the state already matches the request")
+            }
+            report.write(&text)
+        }
     }
 }

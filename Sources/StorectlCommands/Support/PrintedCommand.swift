@@ -14,7 +14,8 @@ enum PrintedCommand {
     /// Returns `text` with the user's options added to the commands in it that accept them, as in
     /// `storectl sync --store tv home`.
     ///
-    /// The options follow the command's name, where every such command accepts them.
+    /// The options follow the command's name, where every such command accepts them. A command that
+    /// already contains an option is not changed.
     static func completed(_ text: String) -> String { completed(text, with: given) }
 
     /// - Parameter given: The options and their values.
@@ -27,7 +28,7 @@ enum PrintedCommand {
             let help = StorectlCommand.helpMessage(
                 for: command.configuration.defaultSubcommand ?? command)
             let added = given.filter {
-                help.contains("\($0.option) <") && !rest.hasPrefix(" \($0.option) ")
+                help.contains("\($0.option) <") && !rest.contains(" \($0.option) ")
                     && !rest.hasPrefix(" --help")
             }
             parts[index].insert(

@@ -185,10 +185,11 @@ struct RemoteFate {
     var remoteID: String? { outcomes.last { $0.remoteID != nil }?.remoteID }
 
     var line: String {
-        var text: String
+        let text: String
+        let time = end.map { " at \(TimeArgument.text($0.event.stamp))" } ?? ""
         switch state {
-        case "confirmed": text = "confirmed" + (remoteID.map { " as \($0)" } ?? "")
-        case "dropped": text = "dropped: it will not be delivered"
+        case "confirmed": text = "confirmed" + (remoteID.map { " as \($0)" } ?? "") + time
+        case "dropped": text = "dropped\(time): it will not be delivered"
         case "untold": text = "not sent: \(system) does not support this action"
         case "expired": text = "not sent: it was too old"
         case "replaced": text = "replaced by a later intent"
@@ -196,7 +197,6 @@ struct RemoteFate {
             guard let delivery else { return "\(state); the connection was removed" }
             return RemoteDeliveryText(delivery).line
         }
-        if let end { text += " at \(TimeArgument.text(end.event.stamp))" }
         return isDerived ? text + " (automatic)" : text
     }
 

@@ -35,8 +35,7 @@ struct SyncOutcome {
     private let freshUntil: UInt64?
     /// The number of a remote's pages that are left for the next sync.
     private let unread: Int
-    /// The nouns for the pushed and pulled items: "event" for both, or "intent" and "fact".
-    private let units: (pushed: String, pulled: String)
+    private let isRemote: Bool
     let error: CommandError?
     /// The time from which a remote accepts requests again, if it requested a long wait.
     private let until: UInt64?
@@ -55,16 +54,15 @@ struct SyncOutcome {
         healed = report.healed
         (unreadable, missing) = ([], [])
         (fresh, freshUntil, unread) = (0, nil, 0)
-        units = ("event", "event")
+        isRemote = false
         error = report.failure.map { SyncOutcome.naming(token, in: CommandError($0)) }
         until = report.until
     }
 
-    /// Adds the path of the token's file to an error if the server refused the token.
+    /// Adds the path of the token's file to an error if the server rejected the token.
     static func naming(_ token: TokenSource, in error: CommandError) -> CommandError {
         guard error.code == .unauthorized else { return error }
-        return error.adding(
-            "the token was read from \(token.path); name another file with --token-file")
+        return error.adding("the token was read from \(token.path)")
     }
 
     init(_ report: RemoteReport) {
@@ -84,9 +82,14 @@ struct SyncOutcome {
         healed = 0
         (unreadable, missing) = (report.unreadable, report.missing)
         (fresh, freshUntil, unread) = (report.fresh, report.freshUntil, report.unread)
-        units = ("intent", "fact")
+        isRemote = true
         error = report.failure.map { CommandError($0) }
         until = report.until
+    }
+
+    /// The nouns for the pushed and pulled items.
+    private var units: (pushed: String, pulled: String) {
+        isRemote ? ("intent", "fact") : ("event", "event")
     }
 
     /// Whether nothing was refused, unreadable, or left waiting.
@@ -141,8 +144,10 @@ struct SyncOutcome {
     func write(_ text: inout TextReport, isPreview: Bool) {
         let verb = isPreview ? "would have " : ""
         text.line(
-            "\(verb)pushed \(Figures.count(pushed, units.pushed)),"
-                + " pulled \(Figures.count(pulled, units.pulled))")
+            "\(verb)pushed \(Figures.count(pushed, units.pushed))"
+                + (isPreview && isRemote
+                    ? "; the remote was not asked for new facts"
+                    : ", pulled \(Figures.count(pulled, units.pulled))"))
         if renewedOrigins > 0 {
             text.line(
                 "this store was restored to an earlier state, so it now writes under a new origin")

@@ -50,8 +50,15 @@ enum TokenFile {
     static func write(_ token: String, to path: String) throws {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else {
+            let number = errno
+            if number == ENOENT {
+                let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
+                throw CommandError(
+                    .notFound, "the directory \(folder) does not exist",
+                    hint: "create the directory, or check the path")
+            }
             throw CommandError(
-                .accessDenied, "\(path) cannot be written: \(String(cString: strerror(errno)))",
+                .accessDenied, "\(path) cannot be written: \(String(cString: strerror(number)))",
                 hint: "check the path and the directory's permissions")
         }
         defer { _ = close(file) }

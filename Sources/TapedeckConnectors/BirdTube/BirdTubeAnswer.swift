@@ -86,8 +86,7 @@ enum BirdTubeAccount {
                 .notFound, "BirdTube has no account with this address",
                 hint: "storectl login NAME --sign-up creates one")
         case "Password is incorrect.":
-            throw SyncFailure(
-                .unauthorized, "BirdTube rejected the password", hint: "run storectl login NAME")
+            throw SyncFailure(.unauthorized, "BirdTube rejected the password")
         case "The email exists.":
             throw SyncFailure(
                 .conditionFailed, "BirdTube already has an account with this address",

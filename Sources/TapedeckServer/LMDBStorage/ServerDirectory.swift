@@ -26,10 +26,16 @@ package struct ServerDirectory: Sendable {
 
     /// Creates the directory, readable only by its owner, and syncs it to disk.
     func create() throws(ServerError) {
-        try ServerError.wrapping {
-            let made = try Folder.make(path)
-            try Folder.synchronizeAbove(path, made: made)
+        let made: [String]
+        do throws(LMDBError) {
+            made = try Folder.make(path)
+        } catch {
+            throw ServerError(
+                error.kind == .diskFull ? .diskFull : .accessDenied,
+                "the directory \(path) cannot be created: \(error.detail)",
+                hint: "check the path, and the permissions of its parent directory", cause: error)
         }
+        try ServerError.wrapping { try Folder.synchronizeAbove(path, made: made) }
     }
 
     /// Syncs the directory's entries to disk.

@@ -283,15 +283,10 @@ extension RemoteSession {
             log, remote, connector, runner, outboxes: outboxes, login: storedLogin(),
             connection: connection, custody: custody)
         var report = report
-        // Each refusal is reported only once.
-        var known: [String: [UInt8]] = [:]
-        for row in try log.syncRows(prefix: RemoteRow.reportedPrefix(remote.name)) {
-            known[row.name] = row.value
-        }
+        var refusals = try ReportedRefusals(by: remote, in: log)
         // Dispatches that another device or the user has ended need not be measured any longer.
         var sights = Set(
             try log.syncRows(prefix: RemoteRow.sightPrefix(remote.name)).map(\.name))
-        var rows: [SyncRow] = []
         try outbox.forEach { delivery, item, _ in
             let event = delivery.event.id
             for part in item.parts where part.kind == .dispatched {
@@ -300,15 +295,7 @@ extension RemoteSession {
             }
             switch delivery.state {
             case .refused(let code, let message):
-                guard let end = item.anyEnd else { return true }
-                let row = RemoteRow.reported(remote.name, event, end)
-                if known.removeValue(forKey: row.name) == row.value {
-                    report.refusedBefore += 1
-                } else {
-                    rows.append(row)
-                    report.refused.append((event, code, message))
-                }
-                return true
+                refusals.add(item, code, message, to: &report)
             case .unknown(let message):
                 report.addWaiting(event, .unknownOutcome, message, until: nil)
             case .waiting(let reason, let message, let until):
@@ -327,7 +314,7 @@ extension RemoteSession {
             }
             return true
         }
-        rows += sights.union(known.keys).map { SyncRow($0, nil) }
+        let rows = refusals.new + sights.union(refusals.ended).map { SyncRow($0, nil) }
         if !rows.isEmpty { try log.setSyncRows(rows) }
         self.report = report
     }
@@ -339,6 +326,63 @@ extension RemoteSession {
             return try logins.read(remote)
         } catch is SyncError {
             return login
+        }
+    }
+}
+
+extension RemoteOutbox {
+    /// Returns a report of what a sync would send, without the network; nothing is recorded.
+    @available(*, noasync)
+    package func preview() throws -> RemoteReport {
+        var report = RemoteReport()
+        var refusals = try ReportedRefusals(by: remote, in: log)
+        try forEach { delivery, item, _ in
+            let event = delivery.event.id
+            switch delivery.state {
+            // If a request received no response, a sync checks its outcome and repeats it if needed.
+            case .queued, .sent: report.pushed += 1
+            case .refused(let code, let message): refusals.add(item, code, message, to: &report)
+            case .waiting(let reason, let message, let until):
+                report.addWaiting(event, reason, message, until: until)
+            case .unknown(let message):
+                report.addWaiting(event, .unknownOutcome, message, until: nil)
+            }
+            return true
+        }
+        return report
+    }
+}
+
+/// The refusals of a remote that earlier syncs have reported; each refusal is reported only once.
+private struct ReportedRefusals {
+    private let remote: String
+    /// The rows of earlier syncs, without those of the added refusals.
+    private var known: [String: [UInt8]] = [:]
+    /// The rows that mark the added refusals as reported, without those of earlier syncs.
+    private(set) var new: [SyncRow] = []
+
+    init(by remote: Remote, in log: EventLog) throws {
+        self.remote = remote.name
+        for row in try log.syncRows(prefix: RemoteRow.reportedPrefix(remote.name)) {
+            known[row.name] = row.value
+        }
+    }
+
+    /// The names of the rows whose refusals were not added, because the outbox no longer contains
+    /// them.
+    var ended: [String] { Array(known.keys) }
+
+    /// Counts a refusal if an earlier sync has reported it; otherwise, adds it to the report's list.
+    mutating func add(
+        _ item: OutboxItem, _ code: ErrorCode, _ message: String, to report: inout RemoteReport
+    ) {
+        guard let end = item.anyEnd else { return }
+        let row = RemoteRow.reported(remote, item.event, end)
+        if known.removeValue(forKey: row.name) == row.value {
+            report.refusedBefore += 1
+        } else {
+            new.append(row)
+            report.refused.append((item.event, code, message))
         }
     }
 }

@@ -159,8 +159,7 @@ package struct RemoteResponse: Hashable, Sendable {
                 .redirected, "the remote redirects requests to another address",
                 hint: "sign in to the network, or check the remote's address")
         case 401, 403:
-            SyncFailure(
-                .unauthorized, "the remote rejected the login", hint: "run storectl login NAME")
+            SyncFailure(.unauthorized, "the remote rejected the login")
         case 404, 410: SyncFailure(.notFound, "not found on the remote (\(status))")
         case 413: SyncFailure(.tooLarge, "the request is too large for the remote")
         case 429:

@@ -30,7 +30,7 @@ public struct ShareVideo: Sendable {
         _ video: String, to destinations: [String], text: String? = nil, recipients: [String] = []
     ) throws(ModelError) {
         self.video = try VideoKey(video)
-        for address in recipients { try FieldChecks.email(address, "to") }
+        for address in recipients { try FieldChecks.email(address, "recipient") }
         if let text, text.allSatisfy(\.isWhitespace) {
             throw FieldChecks.invalid("text", "is empty")
         }

@@ -290,16 +290,24 @@ final class RemoteDevice {
     func outbox() throws -> [RemoteDelivery] {
         guard let connector = connector() else { return [] }
         var found: [RemoteDelivery] = []
-        try RemoteOutbox(
-            store.log, remote, connector, store.projections, outboxes: Connectors.outboxes,
-            login: try logins.read(remote),
-            connection: Connectors.connection(with: remote, store.projections),
-            custody: CustodyBook(store.log, steadyClock)
-        ).forEach { delivery, _, _ in
+        try outbox(connector).forEach { delivery, _, _ in
             found.append(delivery)
             return true
         }
         return found
+    }
+
+    /// Returns a report of what a sync would send.
+    func preview() throws -> RemoteReport {
+        try outbox(#require(connector())).preview()
+    }
+
+    private func outbox(_ connector: any Connector) throws -> RemoteOutbox {
+        try RemoteOutbox(
+            store.log, remote, connector, store.projections, outboxes: Connectors.outboxes,
+            login: try logins.read(remote),
+            connection: Connectors.connection(with: remote, store.projections),
+            custody: CustodyBook(store.log, steadyClock))
     }
 
     /// Queries the store's projections.

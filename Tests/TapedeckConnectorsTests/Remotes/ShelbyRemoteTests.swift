@@ -356,6 +356,9 @@ import Testing
         let again = try #require(try device.sync())
         #expect(again.refused.isEmpty && again.refusedBefore == 1, "each refusal is reported once")
         let requests = world.requests.count
+        let preview = try device.preview()
+        #expect(preview.refused.isEmpty && preview.refusedBefore == 1)
+        #expect(world.requests.count == requests)
         try device.sync()
         #expect(world.requests.count == requests + 1, "the refused intent is not sent again")
         let remotes = StoreRemotes(device.store.log, device.store.projections)
