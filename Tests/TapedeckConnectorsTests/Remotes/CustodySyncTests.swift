@@ -135,7 +135,7 @@ import Testing
             whale.world.comments.append(
                 WhaleWorld.Comment(
                     id: 900, content: "later", answer: 1, commenter: 2,
-                    insertedAt: desk.world.clock.milliseconds))
+                    insertedAt: Int64(desk.world.clock.milliseconds)))
         }
         let effects = desk.effects
         #expect(effects.count == 1)

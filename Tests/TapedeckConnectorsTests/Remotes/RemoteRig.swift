@@ -3,6 +3,7 @@ import Tapedeck
 import TapedeckConnectors
 import TapedeckSync
 import TapedeckTesting
+import Testing
 
 /// A simulated remote in virtual time that any number of devices can sync with.
 final class RemoteWorld {
