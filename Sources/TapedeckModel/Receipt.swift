@@ -96,6 +96,12 @@ public struct Receipt: Hashable, Sendable {
         default: return false
         }
     }
+
+    /// Returns the receipt that is used if an event has these receipts; nil if there are none.
+    package static func deciding(_ receipts: [Receipt]) -> Receipt? {
+        guard let first = receipts.first else { return nil }
+        return receipts.dropFirst().reduce(first) { $1.counts(before: $0) ? $1 : $0 }
+    }
 }
 
 /// The effective stamp and status of an event, which are the same on all devices with the same
@@ -108,9 +114,8 @@ package struct Standing: Hashable, Sendable {
     package init(of stamp: Stamp, _ receipts: [Receipt] = []) {
         effectiveStamp = stamp
         isRefused = false
-        guard let first = receipts.first else { return }
-        let least = receipts.dropFirst().reduce(first) { $1.counts(before: $0) ? $1 : $0 }
-        effectiveStamp = min(stamp, least.receivedAt)
-        isRefused = least.outcome.isRefused
+        guard let deciding = Receipt.deciding(receipts) else { return }
+        effectiveStamp = min(stamp, deciding.receivedAt)
+        isRefused = deciding.outcome.isRefused
     }
 }

@@ -1,4 +1,5 @@
 internal import AsyncHTTPClient
+internal import Foundation
 internal import NIOCore
 internal import NIOHTTP1
 
@@ -10,7 +11,9 @@ enum HTTPHeadError: Error {
     case tooManyInterim
 }
 
-/// Refuses response heads that HTTP does not allow.
+/// Refuses response heads that HTTP does not allow, and removes whitespace around header values.
+///
+/// The whitespace is not part of the values (RFC 9110, section 5.5), but the HTTP decoder keeps it.
 ///
 /// AsyncHTTPClient treats every status below 200, except 101, as an interim response and waits for
 /// the final one. The HTTP decoder does so only from 100, so it reports the end of a response with a
@@ -21,6 +24,8 @@ final class HTTPHeadCheck: ChannelInboundHandler {
 
     /// The number of interim responses, such as 103, that may precede a response.
     static let interimMax = 8
+
+    private static let space = CharacterSet(charactersIn: " \t")
 
     private var interimCount = 0
     /// Whether a head was refused; everything that follows it is ignored.
@@ -37,9 +42,13 @@ final class HTTPHeadCheck: ChannelInboundHandler {
                 return fail(.tooManyInterim, context)
             }
             context.fireChannelRead(data)
-        case .head:
+        case .head(var head):
             interimCount = 0
-            context.fireChannelRead(data)
+            head.headers = HTTPHeaders(
+                head.headers.map { name, value in
+                    (name, value.trimmingCharacters(in: HTTPHeadCheck.space))
+                })
+            context.fireChannelRead(Self.wrapInboundOut(.head(head)))
         case .body, .end:
             context.fireChannelRead(data)
         }

@@ -128,9 +128,8 @@ package struct HTTPSyncConnector: SyncConnector {
     private static func unpacked(
         _ bytes: [UInt8], _ response: HTTPClientResponse
     ) throws(ModelError) -> [UInt8] {
-        guard response.headers.first(name: "Content-Encoding") == SyncCompression.coding else {
-            return bytes
-        }
+        let coding = response.headers.first(name: "Content-Encoding")?.lowercased()
+        guard coding == SyncCompression.coding else { return bytes }
         do {
             return try bytes.withUnsafeBytes {
                 try SyncCompression.decompress($0, countMax: answerBytesMax)
@@ -209,7 +208,8 @@ package struct HTTPSyncConnector: SyncConnector {
     package func heads() async throws(SyncFailure) -> AsyncStream<UInt64> {
         do {
             var request = try self.request("/v1/live")
-            request.headers.add(name: "Accept", value: "text/event-stream")
+            // A failure is reported as protobuf, as in the other responses.
+            request.headers.add(name: "Accept", value: "text/event-stream, application/x-protobuf")
             // The timeout ends with the headers; `LiveHeads` ends dead connections.
             let response = try await liveClient.execute(
                 request, timeout: HTTPSyncConnector.requestTimeout)

@@ -60,7 +60,7 @@ public final class SyncEngine: Sendable {
     private enum Signal: Sendable {
         /// Something changed; see `pending`.
         case change
-        case streamEnded
+        case streamEnded(SyncFailure)
         case timer(UInt64)
         case wake
         case stop
@@ -273,11 +273,9 @@ public final class SyncEngine: Sendable {
                 step = try await box.perform { try $0.woken() }
             case .timer: step = .none
             case .change: step = try await takeChanges()
-            case .streamEnded:
+            case .streamEnded(let failure):
                 hasStream = false
-                step = try await box.perform {
-                    try $0.failed(SyncFailure(.offline, "the live connection ended"))
-                }
+                step = try await box.perform { try $0.liveEnded(failure) }
             }
         }
     }
@@ -357,10 +355,12 @@ public final class SyncEngine: Sendable {
     private func listen() -> Task<Void, Never> {
         let (connector, send) = (connector, send)
         return Task { [self] in
-            if let heads = try? await connector.heads() {
-                for await head in heads { note { $0.head = head } }
+            do throws(SyncFailure) {
+                for await head in try await connector.heads() { note { $0.head = head } }
+                throw SyncFailure(.offline, "the live connection ended")
+            } catch {
+                send.yield(.streamEnded(error))
             }
-            send.yield(.streamEnded)
         }
     }
 

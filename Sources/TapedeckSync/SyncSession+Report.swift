@@ -6,10 +6,11 @@ extension SyncSession {
     /// Returns the progress of the sync.
     func progress() throws(LogError) -> SyncProgress {
         let position = upstream.cursor?.position ?? 0
-        var wait: (ErrorCode, String, UInt64)?
-        if case .waiting(let waiting) = state.phase {
-            wait = (waiting.reason, waiting.message, waiting.until)
-        }
+        let wait: (ErrorCode, String, UInt64)? =
+            switch state.phase {
+            case .waiting(let wait), .polling(let wait): (wait.reason, wait.message, wait.until)
+            default: nil
+            }
         return SyncProgress(
             pushed: report.pushed, pulled: report.pulled,
             toPull: state.head > position ? state.head - position : 0,

@@ -82,6 +82,10 @@ package struct SyncSession {
         return try handle(.failed(failure))
     }
 
+    package mutating func liveEnded(_ failure: SyncFailure) throws(LogError) -> Step {
+        try handle(.liveEnded(failure))
+    }
+
     package mutating func answered(_ response: SyncResponse) throws(LogError) -> Step {
         upstream.contactedAt = now()
         upstream.wait = nil
@@ -151,7 +155,8 @@ package struct SyncSession {
                             behind: upstream.cursor ?? cursorAtStart, bytesMax: bytesMax))
                 )
             case .wait(let wait):
-                try note(wait)
+                // Without a live connection, events are still delivered.
+                if case .polling = state.phase { try settle() } else { try note(wait) }
                 return .wait(wait)
             case .listen:
                 try settle()

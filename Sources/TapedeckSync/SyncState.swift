@@ -16,6 +16,7 @@ package import TapedeckSyncProtocol
 ///                     │                 │ server lacks receipts: seeding┘
 ///                     │                 └ nothing: settled (ends, or listens while live)
 ///   any failure ──▶ waiting(reason, until) ──woken──┘
+///   no live connection: settled ──▶ polling(reason, until) ──woken──▶ shaking
 /// ```
 ///
 /// Invariants:
@@ -53,6 +54,9 @@ package struct SyncState: Sendable {
     package enum Phase: Hashable, Sendable {
         case ready, shaking, renewing, pushing, probing, pulling, seeding, settled
         case waiting(SyncWait)
+        /// Everything is done, but there is no live connection, so changes on the server are pulled
+        /// from time to time.
+        case polling(SyncWait)
         case ended(SyncFailure?)
     }
 
@@ -106,6 +110,8 @@ package struct SyncState: Sendable {
         /// `renewOrigin` or `heal` has rewritten this store's events.
         case mended
         case failed(SyncFailure)
+        /// The live connection ended, or could not be opened.
+        case liveEnded(SyncFailure)
         /// This device has new events.
         case localChanged
         /// The server has announced new entries.
@@ -152,6 +158,14 @@ package struct SyncState: Sendable {
     private var failedPhase: Phase?
     /// The backoff for parked origins, which grows even if everything else succeeds.
     private var parking: Backoff
+    /// The backoff for the live connection, which grows even if everything else succeeds.
+    private var listening: Backoff
+    /// The time since which the session has been listening, in milliseconds since 1970.
+    private var listeningSince: UInt64?
+    /// The time before which the live connection is not opened again, and the reason.
+    private var liveWait: SyncWait?
+    /// The time of the next handshake without a live connection, in milliseconds since 1970.
+    private var pollAt: UInt64 = 0
     private var pushBytes = SyncLimits.pushBytesUsual
     private var search: ForkSearch?
     /// The origins whose chain was reported to differ although their last event is the same.
@@ -183,11 +197,16 @@ package struct SyncState: Sendable {
     private static let idlePushesMax = 3
     private static let renewalsMax = 3
     private static let healsMax = 16
+    /// The time, in milliseconds, after which a live connection is considered to have worked.
+    ///
+    /// A server or proxy that ends every connection early must not cause a pull at each end.
+    private static let listeningMin: UInt64 = 10_000
 
     package init(_ options: Options = Options()) {
         self.options = options
         backoff = Backoff(longest: options.backoffMax)
         parking = Backoff(longest: options.backoffMax)
+        listening = Backoff(longest: options.backoffMax)
     }
 
     /// Handles an input and returns the next action.
@@ -201,17 +220,17 @@ package struct SyncState: Sendable {
         case .stop: return end(nil)
         case .begin, .woken:
             switch phase {
-            case .ready, .waiting, .settled: return offline(local, now) ?? shake()
+            case .ready, .waiting, .settled, .polling: return offline(local, now) ?? shake()
             default: return .none
             }
         case .asked(let wait): return rest(wait, now)
         case .localChanged:
-            return phase == .settled ? next(local, now, &random) : .none
+            return isDone ? next(local, now, &random) : .none
         case .serverChanged(let head):
             // A repeated announcement of a known head changes nothing.
             guard head > self.head else { return .none }
             self.head = head
-            return phase == .settled ? next(local, now, &random) : .none
+            return isDone ? next(local, now, &random) : .none
         case .shaken(let lineage, let head, let lastSequences):
             return shaken(lineage, head, lastSequences, local, now, &random)
         case .pushed(let reached, let problem):
@@ -234,6 +253,8 @@ package struct SyncState: Sendable {
             return shake()
         case .failed(let failure):
             return failed(failure, local, now, &random)
+        case .liveEnded(let failure):
+            return liveEnded(failure, now, &random)
         }
     }
 }
@@ -435,8 +456,52 @@ extension SyncState {
         parking.succeed()
         failedPhase = nil
         succeeded()
-        phase = .settled
-        return .listen
+        return settle(now, &random)
+    }
+
+    /// Whether everything was done at the last check.
+    private var isDone: Bool {
+        switch phase {
+        case .settled, .polling: true
+        default: false
+        }
+    }
+
+    /// Listens, or polls while the live connection must not be opened.
+    private mutating func settle(
+        _ now: UInt64, _ random: inout some RandomNumberGenerator
+    ) -> Action {
+        // If the clock has been set back, the ends of the waits are too far away.
+        guard var wait = liveWait, wait.until > now,
+            wait.until - now <= RetryAfter.secondsMax * 1_000
+        else {
+            liveWait = nil
+            listeningSince = listeningSince ?? now
+            phase = .settled
+            return .listen
+        }
+        if pollAt <= now || pollAt - now > options.backoffMax {
+            pollAt = now + listening.fail(retryAfter: nil, &random)
+        }
+        wait.until = min(wait.until, pollAt)
+        phase = .polling(wait)
+        return .wait(wait)
+    }
+
+    private mutating func liveEnded(
+        _ failure: SyncFailure, _ now: UInt64, _ random: inout some RandomNumberGenerator
+    ) -> Action {
+        if let since = listeningSince, now >= since + SyncState.listeningMin {
+            listening.succeed()
+        }
+        listeningSince = nil
+        let pause = listening.fail(retryAfter: nil, &random)
+        pollAt = now + pause
+        // A plain sync needs no live connection, so the wait does not apply to later syncs.
+        liveWait = SyncWait(
+            reason: failure.code, message: failure.message,
+            until: now + max(pause, failure.retryAfter ?? 0))
+        return phase == .settled ? settle(now, &random) : .none
     }
 
     // MARK: - Answers

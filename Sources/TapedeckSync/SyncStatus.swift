@@ -173,6 +173,52 @@ public struct EventDelivery: Sendable {
     }
 }
 
+/// The refusal because of which an event has no effect.
+///
+/// An event's earliest receipt decides whether the event is refused. That receipt may be from an
+/// earlier lineage of a server, or from a server that this store does not sync with, so
+/// `EventDelivery` does not always show it.
+public struct EventRefusal: Sendable {
+    /// The server that refused an event.
+    public enum Source: Hashable, Sendable {
+        /// The server with this address, in its current lineage.
+        case server(String)
+        /// The server with this address, in an earlier lineage.
+        case earlierLineage(of: String)
+        /// A server or lineage that this store does not know.
+        case unknown
+    }
+
+    /// The server that refused the event.
+    public var source: Source
+    /// The reason for the refusal.
+    public var code: ErrorCode
+    /// The deciding receipt.
+    public var receipt: Receipt
+
+    /// Returns the refusal of an event; nil if no server refused the event, or if an earlier
+    /// receipt accepts it.
+    ///
+    /// Throws `LogError`: `.damaged`, `.closed`.
+    @available(*, noasync)
+    public static func find(of event: EventID, in log: EventLog) throws(LogError) -> EventRefusal? {
+        guard let receipt = Receipt.deciding(try log.receipts(of: event)),
+            case .refused(let code) = receipt.outcome
+        else { return nil }
+        let lineage = receipt.lineage
+        let servers = try Upstream.all(in: log)
+        let source: Source =
+            if let server = servers.first(where: { $0.cursor?.lineage == lineage }) {
+                .server(server.name)
+            } else if let server = servers.first(where: { $0.formerLineages.contains(lineage) }) {
+                .earlierLineage(of: server.name)
+            } else {
+                .unknown
+            }
+        return EventRefusal(source: source, code: code, receipt: receipt)
+    }
+}
+
 extension Upstream {
     /// Returns the events that the server does not have: for each origin, the sequence number of
     /// the last delivered event and the number of later events.

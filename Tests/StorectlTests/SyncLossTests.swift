@@ -32,6 +32,55 @@ import Testing
         try history.check(stores + [late])
     }
 
+    /// The earliest receipt decides whether an event is refused, even after the server has lost its
+    /// data, and `explain` names it.
+    @Test(arguments: [true, false])
+    func refusalsOfLostServersAreExplained(refusesFirst: Bool) throws {
+        let server = try ServeProcess()
+        let limit = ["--event-bytes-max", "300"]
+        let (store, late) = (try Storectl.empty(), try Storectl.empty())
+        try server.end()
+        try server.start(refusesFirst ? limit : [])
+        let long = String(repeating: "x", count: 600)
+        let event = try store.append(
+            "CommentPosted", #"{"video":"vimeo:1","text":"\#(long)","author":"ada"}"#)
+        _ = try store.sync(server.url, server)
+        let code = refusesFirst ? "tooLarge" : nil
+        func check(_ store: Storectl, _ server: String?, says text: String) throws {
+            let run = try store.succeed("explain", event, "--json")
+            let document = try run.document
+            let shape = try #require(try Contract.read()["explain"]?.shape)
+            #expect(shape.differences(from: document) == [])
+            #expect(document["state"]?.text == "refused")
+            #expect(document["counts"] == .bool(!refusesFirst))
+            #expect(document["refusal"]?["code"]?.text == code)
+            #expect(document["refusal"]?["server"]?.text == server)
+            let told = try store.succeed("explain", event).stdout
+            #expect(told.contains(text), "\(told)")
+        }
+        if refusesFirst {
+            try check(store, server.url, says: "\(server.url) refused it (tooLarge)")
+        }
+
+        try server.end()
+        try files.removeItem(atPath: server.data)
+        try server.start(refusesFirst ? [] : limit)
+        for device in [store, late, store] { _ = try device.sync(server.url, server) }
+        guard refusesFirst else {
+            return try check(store, nil, says: "yes, because an earlier receipt accepts it")
+        }
+        try check(
+            store, server.url,
+            says: "an earlier lineage of \(server.url) refused it (tooLarge), so it has no effect")
+        // A device that never saw the earlier lineage gets its receipts from the others.
+        _ = try late.sync(server.url, server)
+        let unknown = "a server or lineage that this store does not know refused it (tooLarge)"
+        try check(late, nil, says: unknown)
+        // Without the server, the refusal still applies.
+        try store.succeed("remote", "remove", server.url, "--yes")
+        try check(store, nil, says: unknown)
+    }
+
     /// The actions between copying the server and restoring it.
     enum After: CaseIterable, Sendable {
         /// All devices push and pull.

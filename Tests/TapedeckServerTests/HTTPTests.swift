@@ -109,6 +109,26 @@ import Testing
         }
     }
 
+    /// Spaces and tabs around the parts of a header have no meaning.
+    @Test func spacesInHeadersAreIgnored() async throws {
+        try await RunningServer.with { it in
+            var push = WirePushRequest()
+            push.lineage = try await it.handshake().lineage
+            push.entries = sampleEntries(1, 1...200)
+            let body = SyncCompression.compress(try push.encoded(as: .protobuf))
+            let answer = try await it.send(
+                "POST", "/v1/push",
+                [
+                    "Authorization": " Bearer  \(it.token) ",
+                    "Content-Type": "\tapplication/x-protobuf \t",
+                    "Content-Encoding": " zstd ", "Accept-Encoding": "gzip,\tzstd ;q=0.5 ",
+                    "Content-Length": " \(body.count) ",
+                ], body: body)
+            #expect(answer.status == 200)
+            #expect(answer.headers["content-encoding"] == "zstd")
+        }
+    }
+
     @Test func decompressionBombsAreRefused() async throws {
         try await RunningServer.with { it in
             let bomb = SyncCompression.compress([UInt8](repeating: 0, count: 40 << 20))

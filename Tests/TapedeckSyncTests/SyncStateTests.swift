@@ -345,6 +345,75 @@ struct SyncStateTests {
         guard case .pull = give(.serverChanged(head: 1)) else { return #expect(Bool(false)) }
     }
 
+    /// A live connection that the server refuses is opened again after the requested pause; in the
+    /// meantime, the session pulls less and less often.
+    @Test mutating func refusedLiveConnectionsAreReplacedByPulls() {
+        #expect(begin(head: 0, [Self.own: 5]) == .listen)
+        var now: UInt64 = 1_000
+        var pauses: [UInt64] = []
+        let failure = SyncFailure(.throttled, "", retryAfter: 60_000)
+        var action = give(.liveEnded(failure), now: now)
+        while case .wait(let wait) = action, pauses.count < 1_000 {
+            // A plain sync needs no live connection, so it does not have to wait.
+            #expect(wait.reason == .throttled && !wait.isAsked && wait.until > now)
+            #expect(state.phase == .polling(wait))
+            pauses.append(wait.until - now)
+            now = wait.until
+            #expect(give(.woken, now: now) == .shake)
+            action = give(shaken(head: 0, [Self.own: 5]), now: now)
+        }
+        #expect(action == .listen && now == 61_000)
+        #expect(pauses.first == 500 && pauses.max() ?? 0 > 2_000)
+        #expect(pauses.allSatisfy { $0 <= 8_000 } && pauses.count < 60)
+    }
+
+    /// A server or proxy that ends each live connection at once is asked less and less often.
+    @Test mutating func briefLiveConnectionsAreReopenedLessAndLessOften() {
+        #expect(begin(head: 0, [Self.own: 5]) == .listen)
+        var now: UInt64 = 0
+        var pauses: [UInt64] = []
+        for round in 0...40 {
+            // The last connection works for a while.
+            if round == 40 { now += 60_000 }
+            guard case .wait(let wait) = give(.liveEnded(SyncFailure(.offline, "")), now: now)
+            else { return #expect(Bool(false), "\(state.phase)") }
+            pauses.append(wait.until - now)
+            now = wait.until
+            #expect(give(.woken, now: now) == .shake)
+            #expect(give(shaken(head: 0, [Self.own: 5]), now: now) == .listen)
+        }
+        #expect(pauses.allSatisfy { (500...8_000).contains($0) } && pauses.max() ?? 0 > 2_000)
+        #expect(pauses.last == 500)
+    }
+
+    @Test mutating func changesAreDeliveredAtOnceWithoutALiveConnection() {
+        #expect(begin(head: 0, [Self.own: 5]) == .listen)
+        let failure = SyncFailure(.throttled, "", retryAfter: 60_000)
+        guard case .wait(let wait) = give(.liveEnded(failure)) else {
+            return #expect(Bool(false), "\(state.phase)")
+        }
+        local.lastSequences[Self.own] = 6
+        guard case .push = give(.localChanged, now: 1) else {
+            return #expect(Bool(false), "\(state.phase)")
+        }
+        #expect(give(.pushed([Self.own: 6], nil), now: 2) == .wait(wait))
+    }
+
+    @Test mutating func clocksThatAreSetBackDoNotStopPulls() {
+        #expect(begin(head: 0, [Self.own: 5]) == .listen)
+        let failure = SyncFailure(.throttled, "", retryAfter: 60_000)
+        _ = give(.liveEnded(failure), now: 10_000_000)
+        #expect(give(.woken, now: 1) == .shake)
+        guard case .wait(let wait) = give(shaken(head: 0, [Self.own: 5]), now: 1) else {
+            return #expect(Bool(false), "\(state.phase)")
+        }
+        #expect(wait.until <= 8_001)
+        // No server can request a pause of more than a day.
+        _ = give(.liveEnded(failure), now: 1_000_000_000)
+        #expect(give(.woken, now: 3) == .shake)
+        #expect(give(shaken(head: 0, [Self.own: 5]), now: 3) == .listen)
+    }
+
     /// A server that was restored from a backup and has accepted other events since may have the
     /// same head.
     @Test mutating func cursorAtTheHeadIsConfirmedOncePerHandshake() {

@@ -121,6 +121,8 @@ private struct Explanation {
     /// Whether the event's id now belongs to another event.
     let hasLostName: Bool
     let deliveries: [EventDelivery]
+    /// The refusal because of which the event has no effect.
+    let refusal: EventRefusal?
     let fates: [RemoteFate]
     /// The keys that the event affects.
     let parts: [EventPart]
@@ -135,12 +137,14 @@ private struct Explanation {
         isRefused = standing.isRefused
         hasLostName = try log.event(event.id)?.position != event.position
         deliveries = hasLostName ? [] : try EventDelivery.all(of: event.id, in: log)
+        refusal = hasLostName ? nil : try EventRefusal.find(of: event.id, in: log)
         fates = hasLostName ? [] : try RemoteFate.all(of: event, log, remotes)
         parts = hasLostName ? [] : try runner.parts(of: event.id)
     }
 
     private var state: String {
         if hasLostName { return "reissued" }
+        if refusal != nil { return "refused" }
         let names = deliveries.map { EventDeliveryText($0).state }
         for name in ["refused", "waiting", "queued", "sequenced"] where names.contains(name) {
             return name
@@ -155,6 +159,7 @@ private struct Explanation {
             "at": .text(TimeArgument.text(event.stamp)),
             "effectiveAt": .text(TimeArgument.text(effectiveStamp)),
             "counts": .init(!isRefused),
+            "refusal": refusal.map { EventRefusalText($0).json } ?? .null,
             "reissuedFrom": .init(event.reissuedFrom?.description),
             "servers": .list(deliveries.map { EventDeliveryText($0).json }),
             "remotes": .list(fates.map(\.json)),
@@ -182,10 +187,12 @@ private struct Explanation {
         if hasLostName {
             fields.append(
                 ("because", "its origin has two histories, so it was recorded again with a new id"))
-        } else if isRefused, state == "refused" {
-            fields.append(("because", "a server refused it, so it has no effect"))
+        } else if let refusal {
+            fields.append(("because", EventRefusalText(refusal).line))
         } else if isRefused {
             fields.append(("because", "it duplicates another event, which is used instead"))
+        } else if state == "refused" {
+            fields.append(("counts", "yes, because an earlier receipt accepts it"))
         }
         if let former = event.reissuedFrom {
             fields.append(("original id", former.description))
@@ -205,6 +212,39 @@ private struct Explanation {
         text.remark(
             PrintedCommand.completed(
                 "storectl explain PROJECTION KEY shows the rule and the other events"))
+    }
+}
+
+/// The refusal of an event, as text.
+private struct EventRefusalText {
+    let refusal: EventRefusal
+
+    init(_ refusal: EventRefusal) { self.refusal = refusal }
+
+    private var server: String? {
+        switch refusal.source {
+        case .server(let name), .earlierLineage(of: let name): name
+        case .unknown: nil
+        }
+    }
+
+    var line: String {
+        let who =
+            switch refusal.source {
+            case .server(let name): name
+            case .earlierLineage(of: let name): "an earlier lineage of \(name)"
+            case .unknown: "a server or lineage that this store does not know"
+            }
+        return "\(who) refused it (\(refusal.code)), so it has no effect"
+    }
+
+    var json: JSON {
+        [
+            "server": .init(server), "lineage": .text(refusal.receipt.lineage.description),
+            "code": .text(refusal.code.rawValue),
+            "serverPosition": .init(refusal.receipt.serverPosition),
+            "receivedAt": .text(TimeArgument.text(refusal.receipt.receivedAt)),
+        ]
     }
 }
 

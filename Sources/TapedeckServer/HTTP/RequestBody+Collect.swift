@@ -55,7 +55,7 @@ struct BodyHeaders {
     private static func takesZstd(_ header: String?) -> Bool {
         guard let header else { return false }
         return header.split(separator: ",").contains { part in
-            let words = part.lowercased().filter { $0 != " " }.split(separator: ";")
+            let words = part.lowercased().filter { !" \t".contains($0) }.split(separator: ";")
             let isNone = words.dropFirst().contains {
                 $0.hasPrefix("q=") && (Double($0.dropFirst(2)) ?? 1) == 0
             }

@@ -102,7 +102,7 @@ struct SyncResponder: HTTPResponder {
         guard words.count == 2, words[0].lowercased() == "bearer" else {
             throw unauthorized("the request has no bearer token")
         }
-        let token = String(words[1])
+        let token = String(words[1].drop { $0 == " " })
         guard let space = try await storage.space(forToken: token) else {
             throw unauthorized("the token is unknown or revoked")
         }

@@ -38,7 +38,9 @@ final class ServeProcess {
     var running: RunningStorectl { get throws { try #require(process) } }
 
     /// Starts the server again on the same port.
-    func start(_ arguments: String...) throws {
+    func start(_ arguments: String...) throws { try start(arguments) }
+
+    func start(_ arguments: [String]) throws {
         // A connection of another process may still use the port for a short time.
         try eventuallyBlocking("the start of serve at its port", state: { diagnostics }) {
             try launch(arguments)

@@ -41,6 +41,9 @@ final class Device: @unchecked Sendable {
 
     var isUp: Bool { log != nil }
     var isSettled: Bool { session?.state.phase == .settled }
+    private var isPolling: Bool {
+        if case .polling = session?.state.phase { true } else { false }
+    }
     var phaseText: String { session.map { "\($0.state.phase)" } ?? "down" }
     /// The latest time that the device's clock has shown.
     private(set) var latestTime: UInt64 = 0
@@ -159,7 +162,7 @@ final class Device: @unchecked Sendable {
 
     /// Notifies the session with the server that an event was appended.
     func logChanged() throws {
-        guard isSettled else { return }
+        guard isSettled || isPolling else { return }
         try step { try $0.localChanged() }
     }
 
@@ -240,7 +243,7 @@ final class Device: @unchecked Sendable {
                 return
             }
             world.say(name, "loses its live connection")
-            try step { try $0.failed(SyncFailure(.offline, "the live connection ended")) }
+            try step { try $0.liveEnded(SyncFailure(.offline, "the live connection ended")) }
         }
     }
 
@@ -262,7 +265,7 @@ final class Device: @unchecked Sendable {
         guard isUp else { return }
         switch session?.state.phase {
         case .settled: try step { try $0.failed(SyncFailure(.offline, "a new connection")) }
-        case .waiting: try step { try $0.woken() }
+        case .waiting, .polling: try step { try $0.woken() }
         default: break
         }
     }
