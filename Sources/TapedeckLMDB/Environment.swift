@@ -72,7 +72,7 @@ package final class Environment: Sendable {
     private let staleReaders = Atomic(0)
 
     package init(path: String, options: Options) throws(LMDBError) {
-        let exists = FileManager.default.fileExists(atPath: path)
+        let exists = try PathParts.exists(path)
         guard exists || options.creates else {
             throw LMDBError(.notFound, path: path, detail: "the file does not exist")
         }

@@ -140,6 +140,9 @@ package final class FileLock: Sendable {
         return true
     }
 
+    /// Whether the file is still at its path; false once the directory was moved or replaced.
+    package var isInPlace: Bool { FileLock.isAt(path, file) }
+
     /// Returns whether an open file is the file at a path.
     static func isAt(_ path: String, _ file: Int32) -> Bool {
         var (named, opened) = (stat(), stat())

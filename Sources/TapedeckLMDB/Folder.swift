@@ -19,19 +19,28 @@ package enum Folder {
         }
         switch errno {
         case EEXIST:
-            var facts = stat()
-            guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
-                throw LMDBError(ENOTDIR, path: path)
-            }
+            try check(path)
         case ENOENT where PathParts.folder(of: path) != path && !path.isEmpty:
             try make(PathParts.folder(of: path), &made)
             guard mkdir(path, 0o700) == 0 else {
-                if errno == EEXIST { return }
-                throw LMDBError(errno, path: path)
+                guard errno == EEXIST else { throw LMDBError(errno, path: path) }
+                return try check(path)
             }
             made.append(path)
         default: throw LMDBError(errno, path: path)
         }
+    }
+
+    /// Throws unless an existing path is a folder.
+    private static func check(_ path: String) throws(LMDBError) {
+        var facts = stat()
+        guard stat(path, &facts) == 0 else {
+            guard PathParts.isAbsence(errno) else { throw LMDBError(errno, path: path) }
+            throw LMDBError(
+                .unusablePath, number: errno, path: path,
+                detail: "\(path) is a symbolic link to a missing target")
+        }
+        guard facts.st_mode & S_IFMT == S_IFDIR else { throw LMDBError(ENOTDIR, path: path) }
     }
 
     /// Syncs a folder's entries to disk.

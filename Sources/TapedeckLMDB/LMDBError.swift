@@ -21,6 +21,9 @@ package struct LMDBError: Error, CustomStringConvertible {
         case busy
         /// The file does not exist.
         case notFound
+        /// The path cannot name a file: it is too long, or has a loop of symbolic links or a link
+        /// without a target.
+        case unusablePath
         /// The system reported an I/O error.
         case inputOutput
         /// Any other error, which means that this program has a bug.
@@ -62,7 +65,8 @@ package struct LMDBError: Error, CustomStringConvertible {
         case EROFS: .readOnly
         case EACCES, EPERM: .accessDenied
         case ENOENT, ENOTDIR: .notFound
-        case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, EISDIR, ELOOP: .damaged
+        case MDB_CORRUPTED, MDB_PAGE_NOTFOUND, MDB_INVALID, EISDIR: .damaged
+        case ELOOP, ENAMETOOLONG: .unusablePath
         // Writing a meta page failed earlier; every call fails until the file is reopened.
         case MDB_PANIC: .inputOutput
         case MDB_VERSION_MISMATCH, MDB_INCOMPATIBLE: .incompatible

@@ -13,14 +13,19 @@ enum LockFileRoom {
     /// The unit of `st_blocks`, independent of the file system's block size.
     private static let bytesPerBlock = 512
 
-    /// Reserves the space without changing the file's contents; throws `.diskFull` if there is not
-    /// enough.
+    /// Reserves the space without changing the file's contents.
+    ///
+    /// Throws `LMDBError`: `.diskFull` if there is not enough space, and `.accessDenied` and other
+    /// errors if the lock file cannot be opened; LMDB would report these errors for the file that
+    /// the lock file belongs to.
     static func reserve(for path: String) throws(LMDBError) {
         let lock = path + "-lock"
         let file = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else {
-            // If the file cannot be created here, LMDB cannot create it either and reports why.
-            return
+            // On a read-only file system, LMDB needs no lock file to read, and otherwise reports
+            // the error.
+            if errno == EROFS { return }
+            throw LMDBError(errno, path: lock)
         }
         defer { _ = close(file) }
         var facts = stat()

@@ -11,13 +11,19 @@ extension EventLog {
     /// deletion of the remaining files is interrupted, the next `erase`, `create` or `restore` in
     /// this directory completes it.
     ///
+    /// If a file or folder of the store is a symbolic link, the link is deleted, and its target is
+    /// kept, because the target may be used by something else.
+    ///
+    /// - Returns: The targets of the deleted links, ordered by path.
+    ///
     /// Throws `LogError`: `.noStore`, `.busy` (a process has the store open), `.accessDenied`,
-    /// `.readOnly`.
+    /// `.readOnly`, `.usage` (a path that cannot be used).
     @available(*, noasync)
-    public static func erase(_ directory: String) throws(LogError) {
+    @discardableResult
+    public static func erase(_ directory: String) throws(LogError) -> [String] {
         let place = StoreDirectory(directory)
         func check() throws(LogError) {
-            guard place.canBeErased else {
+            guard try place.canBeErased else {
                 throw LogError(
                     .noStore, "there is no store in \(directory)", hint: place.hintWithoutStore)
             }
@@ -34,22 +40,33 @@ extension EventLog {
         do throws(LogError) {
             try check()
         } catch {
-            // Another process erased the store first, so this lock is a leftover.
-            place.remove(lock)
+            // If another process erased the store first, this lock is a leftover.
+            if error.code == .noStore { place.remove(lock) } else { lock.release() }
             throw error
         }
         let sole = try SoleUse(of: place, under: lock)
         defer { withExtendedLifetime(sole) {} }
+        let kept = try place.linkTargets()
         try place.finishErasing()
         place.remove(lock)
+        return kept
     }
 }
 
 extension StoreDirectory {
     /// Whether the directory contains a store, or what an interrupted `restore`, `create` or `erase`
-    /// has left of one.
+    /// has left of one; throws `LogError` if that is unknown.
     fileprivate var canBeErased: Bool {
-        exists || isErasing || (try? names().contains(where: Self.isPart)) ?? false
+        get throws(LogError) {
+            if try exists { return true }
+            if try isErasing { return true }
+            do throws(LogError) {
+                return try names().contains(where: Self.isPart)
+            } catch {
+                guard error.code == .notFound else { throw error }
+                return false
+            }
+        }
     }
 
     /// The hint for a directory without a store.
@@ -69,7 +86,7 @@ extension StoreDirectory {
     fileprivate func removeLeftoverLock() {
         guard let lock = try? FileLock.take(openingLock, .alone, creates: false) else { return }
         // Another process may have created a store in the meantime.
-        guard !canBeErased else { return lock.release() }
+        guard (try? canBeErased) == false else { return lock.release() }
         remove(lock)
     }
 
@@ -81,11 +98,29 @@ extension StoreDirectory {
         if rmdir(path) == 0 { try? DurableFile.synchronize(PathParts.folder(of: path)) }
     }
 
+    /// Returns the existing targets of the store's files and folders that are symbolic links,
+    /// ordered by path.
+    fileprivate func linkTargets() throws(LogError) -> [String] {
+        let own = try names().filter {
+            Self.ownFolders.contains($0) || Self.isPart($0) || Self.isOwn($0)
+                || path + "/" + $0 == marker
+        }
+        return own.compactMap { name in
+            var facts = stat()
+            let file = path + "/" + name
+            guard lstat(file, &facts) == 0, facts.st_mode & S_IFMT == S_IFLNK,
+                let target = realpath(file, nil)
+            else { return nil }
+            defer { free(target) }
+            return String(cString: target)
+        }.sorted()
+    }
+
     /// Deletes the store's files except the opening lock, or completes an interrupted deletion.
     ///
     /// The caller holds the opening lock exclusively and has sole use of the store.
     func finishErasing() throws(LogError) {
-        if exists { try DurableFile.move(marker, to: erasing) }
+        if try exists { try DurableFile.move(marker, to: erasing) }
         // Delete the log first, because a remaining log would be mistaken for a store that has lost
         // its marker file.
         try remove([log])

@@ -45,7 +45,7 @@ extension EventLog {
         try queue.beginDirectWrite()
         defer { queue.finished(1) }
         return try LogError.wrapping {
-            try self.makeFolder(self.directory.subscriptions)
+            try DurableFile.makeFolder(self.directory.subscriptions)
             let subscription = try LogSubscription(
                 self, try SubscriptionFile(path), name: name, from: start, filter)
             let key = ObjectIdentifier(subscription)
@@ -62,7 +62,7 @@ extension EventLog {
     @available(*, noasync)
     package func subscriptionStatuses() throws(LogError) -> [SubscriptionStatus] {
         let folder = directory.subscriptions
-        guard FileManager.default.fileExists(atPath: folder) else { return [] }
+        guard try StoreDirectory.exists(folder) else { return [] }
         return try LogError.wrapping {
             try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
                 .filter(EventLog.isFileName)
@@ -86,7 +86,7 @@ extension EventLog {
         let path = try subscriptionPath(name)
         try queue.beginDirectWrite()
         defer { queue.finished(1) }
-        guard FileManager.default.fileExists(atPath: path) else {
+        guard try StoreDirectory.exists(path) else {
             throw LogError(
                 .notFound, "there is no subscription \(name)", hint: "check the name")
         }
@@ -124,11 +124,6 @@ extension EventLog {
                 hint: EventLog.fileNameHint)
         }
         return directory.subscriptions + "/" + name
-    }
-
-    func makeFolder(_ folder: String) throws(LogError) {
-        if mkdir(folder, 0o700) == 0 { return try DurableFile.synchronize(directory.path) }
-        guard errno == EEXIST else { throw LogError.system(errno, folder) }
     }
 
     // MARK: - Positions in the history

@@ -70,6 +70,8 @@ extension EventLog {
             defer { log.close() }
             return try log.verify(progress: progress)
         } catch {
+            // A store that was moved away meanwhile is not damaged.
+            try place.checkIsInPlace(nil)
             guard error.code == .damaged else { throw error }
             report.add(.meta, position: error.position?.rawValue, error.message)
             return report

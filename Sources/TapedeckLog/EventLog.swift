@@ -78,7 +78,8 @@ public final class EventLog: Sendable {
     /// The cost is a few reads; unindexed events are read only when the index is first used.
     ///
     /// Throws `LogError`: `.noStore`, `.newerFormat`, `.damaged` (a missing, truncated or foreign
-    /// file), `.busy` (already open in this process), `.accessDenied`, `.diskFull`.
+    /// file), `.busy` (already open in this process, or the directory was replaced meanwhile),
+    /// `.accessDenied`, `.readOnly`, `.diskFull`, `.usage` (a path that cannot be used).
     public convenience init(opening directory: String, options: Options = Options())
         throws(LogError)
     {
@@ -86,14 +87,24 @@ public final class EventLog: Sendable {
         let entry = try OpenStores.shared.enter(directory)
         var lock = try place.lockForOpening(isReadOnly: options.isReadOnly)
         // The store may have been created since the first attempt to lock it.
-        if lock == nil, !options.isReadOnly, place.exists {
+        if lock == nil, !options.isReadOnly, try place.exists {
             lock = try place.lockForOpening(isReadOnly: false)
         }
         defer { lock?.release() }
         do throws(LogError) {
             try self.init(opening: place, options, entry)
         } catch {
+            var error = error
+            // Files that are missing because the directory was moved are not damage.
+            do throws(LogError) { try place.checkIsInPlace(lock) } catch let moved { error = moved }
             if error.code == .noStore { lock?.remove() }
+            throw error
+        }
+        do throws(LogError) {
+            // The files could be those of two stores.
+            try place.checkIsInPlace(lock)
+        } catch {
+            close()
             throw error
         }
         if lock != nil, !options.isReadOnly { place.removeLeftovers() }

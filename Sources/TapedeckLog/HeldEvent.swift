@@ -95,7 +95,7 @@ extension EventLog {
         try queue.beginDirectWrite()
         defer { queue.finished(1) }
         return try LogError.wrapping {
-            try self.makeFolder(self.directory.held)
+            try DurableFile.makeFolder(self.directory.held)
             return try SlotFile<HeldEvent>(self.directory.held + "/" + name)
         }
     }

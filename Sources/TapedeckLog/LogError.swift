@@ -59,9 +59,18 @@ public struct LogError: CodedError {
         case .busy:
             self.init(
                 .busy, "\(error.path) is busy: \(error.detail)", hint: "try again", cause: error)
+        case .notFound where (try? PathParts.exists(PathParts.folder(of: error.path))) == false:
+            // The folder was moved or deleted; its files are not damaged.
+            self.init(
+                .notFound, "the directory \(PathParts.folder(of: error.path)) does not exist",
+                hint: "check the path", cause: error)
         case .notFound:
             self.init(
                 .damaged, "\(error.path) is missing", hint: "restore a backup", cause: error)
+        case .unusablePath:
+            self.init(
+                .usage, "\(error.path) cannot be used: \(error.detail)",
+                hint: SystemReason.pathHint, cause: error)
         case .inputOutput:
             self.init(
                 .inputOutput, "I/O error on \(error.path): \(error.detail)",

@@ -55,7 +55,7 @@ final class NewStore {
         finish: (NewStore, Made?) throws(LogError) -> Result
     ) throws(LogError) -> Result {
         // This check also works without write permission.
-        guard !place.exists else { throw place.isThere }
+        guard try !place.exists else { throw place.isThere }
         let store = try NewStore(place, verb)
         do throws(LogError) {
             return try store.build(adopts: adopts, fill: fill, finish: finish)
@@ -70,7 +70,7 @@ final class NewStore {
         finish: (NewStore, Made?) throws(LogError) -> Result
     ) throws(LogError) -> Result {
         // Another process may have created a store first.
-        guard !place.exists else { throw place.isThere }
+        guard try !place.exists else { throw place.isThere }
         try finishErasing()
         // The folders above the store are synced first, so that the durability of recorded events
         // never depends on which process created the store.
@@ -99,7 +99,7 @@ final class NewStore {
     private func settle() throws(LogError) {
         for file in [part.log, part.marker, part.path] { try DurableFile.synchronize(file) }
         // An older program may have created a store without the lock.
-        guard !place.exists else { throw place.isThere }
+        guard try !place.exists else { throw place.isThere }
         // A lock file that is already in this directory belongs to another log.
         unlink(place.log + "-lock")
         hasPlacedLog = true
@@ -111,7 +111,7 @@ final class NewStore {
     // MARK: - Interrupted attempts
 
     private func finishErasing() throws(LogError) {
-        guard place.isErasing else { return }
+        guard try place.isErasing else { return }
         let sole = try SoleUse(of: place, under: lock)
         defer { withExtendedLifetime(sole) {} }
         try place.finishErasing()
@@ -126,7 +126,7 @@ final class NewStore {
         var begun = begun
         for name in try place.names() where StoreDirectory.isPart(name) {
             let earlier = StoreDirectory(place.path + "/" + name)
-            if let log = begun, access(earlier.log, F_OK) != 0,
+            if let log = begun, try !StoreDirectory.exists(earlier.log),
                 let marker = try? earlier.marked(), marker.store == log.store.description
             {
                 unlink(place.log)
@@ -149,7 +149,7 @@ final class NewStore {
     private func contents() throws(LogError) -> Contents? {
         var facts = stat()
         guard lstat(place.log, &facts) == 0 else {
-            guard errno == ENOENT else { throw LogError.system(errno, place.log) }
+            guard PathParts.isAbsence(errno) else { throw LogError.system(errno, place.log) }
             return nil
         }
         // A link without a target is an error, because the target may be on a file system that is
@@ -207,7 +207,7 @@ final class NewStore {
                 unlink(place.marker)
             }
             // If the creation cannot be undone, the store stays complete.
-            if place.exists {
+            if mayExist {
                 removePart()
                 return lock.release()
             }
@@ -220,11 +220,14 @@ final class NewStore {
         // Remove the part only after the log: if the log cannot be removed, the part still
         // identifies it, so that the next process can finish the store.
         removePart()
-        guard !place.exists else { return lock.release() }
+        guard !mayExist else { return lock.release() }
         lock.remove()
         try? DurableFile.synchronize(place.path)
         NewStore.remove(made)
     }
+
+    /// Whether there is a store, or the system does not say.
+    private var mayExist: Bool { (try? place.exists) != false }
 
     private func removePart() { try? FileManager.default.removeItem(atPath: part.path) }
 

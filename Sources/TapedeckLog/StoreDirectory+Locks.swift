@@ -54,7 +54,7 @@ extension StoreDirectory {
                 switch error.kind {
                 case .notFound:
                     // A lock file is not created in a directory without a store.
-                    guard exists, !creates else { return nil }
+                    guard try exists, !creates else { return nil }
                     creates = true
                 case .accessDenied where isReadOnly, .readOnly where isReadOnly: return nil
                 default: throw lockError(error)

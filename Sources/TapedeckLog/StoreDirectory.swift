@@ -74,6 +74,7 @@ package struct StoreDirectory: Sendable {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path)
         } catch {
+            guard try StoreDirectory.exists(path) else { throw LogError.system(ENOENT, path) }
             throw LogError(
                 .accessDenied, "\(path) cannot be read\(SystemReason.of(error))",
                 hint: SystemReason.accessHint, cause: error)
@@ -99,9 +100,19 @@ package struct StoreDirectory: Sendable {
         var store: String
     }
 
-    package var exists: Bool { FileManager.default.fileExists(atPath: marker) }
-    /// Whether the erasure of a store was started but not completed.
-    var isErasing: Bool { FileManager.default.fileExists(atPath: erasing) }
+    /// Whether the directory contains a store; throws `LogError` if that is unknown.
+    package var exists: Bool {
+        get throws(LogError) { try StoreDirectory.exists(marker) }
+    }
+    /// Whether the erasure of a store was started but not completed; throws like `exists`.
+    var isErasing: Bool {
+        get throws(LogError) { try StoreDirectory.exists(erasing) }
+    }
+
+    /// Returns whether a file exists.
+    static func exists(_ path: String) throws(LogError) -> Bool {
+        do throws(LMDBError) { return try PathParts.exists(path) } catch { throw LogError(error) }
+    }
 
     /// The error for creating a store where a store already exists.
     var isThere: LogError {
@@ -110,46 +121,81 @@ package struct StoreDirectory: Sendable {
             hint: "use another directory, or erase the store first with storectl erase --yes")
     }
 
-    /// Reads the marker; throws `.newerFormat` for a newer format.
+    /// Reads the marker; throws `.noStore`, `.damaged` if the log is missing or empty, and
+    /// `.newerFormat` for a newer format.
     package func readMarker() throws(LogError) -> Marker {
-        guard access(marker, F_OK) == 0 else {
-            // A directory that cannot be read may still contain a store, so do not report
-            // `.noStore`.
-            guard [ENOENT, ENOTDIR].contains(errno) else { throw LogError.system(errno, marker) }
-            guard !isErasing else {
-                throw LogError(
-                    .noStore, "the erasure of the store in \(path) was interrupted",
-                    hint: "run storectl erase --yes to finish erasing the store")
-            }
-            if let part = (try? names())?.first(where: StoreDirectory.isPart) {
-                throw LogError(
-                    .noStore,
-                    "there is no store in \(path): a restore or init was interrupted and left \(part)",
-                    hint: "run storectl restore FILE or storectl init again; both remove the"
-                        + " unfinished files")
-            }
-            throw LogError(
-                .noStore, "there is no store in \(path)",
-                hint: "create one with storectl init, or name one with --store or TAPEDECK_STORE")
-        }
         let read = try marked()
-        guard let size = (try? FileManager.default.attributesOfItem(atPath: log))?[.size] as? Int,
-            size > 0
-        else {
-            throw LogError(
-                .damaged, "\(log) is missing or empty, but \(marker) exists",
-                hint:
-                    "restore a backup into another directory; erase this one with storectl erase --yes"
-            )
-        }
-        return read
+        var facts = stat()
+        if lstat(log, &facts) == 0, facts.st_size > 0 { return read }
+        try checkLacksLog()
+        throw LogError(
+            .damaged, "\(log) is missing or empty, but \(marker) exists",
+            hint:
+                "restore a backup into another directory; erase this one with storectl erase --yes")
     }
 
-    /// Reads only the marker, so other files may be missing; throws `.newerFormat` for a newer
-    /// format.
+    /// Throws unless the directory contains the marker but no log.
+    ///
+    /// Both files are looked up in one opened directory, because a healthy store that is being
+    /// moved away or back must not be reported as damaged.
+    private func checkLacksLog() throws(LogError) {
+        let folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard folder >= 0 else {
+            throw PathParts.isAbsence(errno) ? absence : LogError.system(errno, path)
+        }
+        defer { _ = close(folder) }
+        guard faccessat(folder, PathParts.name(of: marker), F_OK, 0) == 0 else {
+            throw PathParts.isAbsence(errno) ? absence : LogError.system(errno, marker)
+        }
+        var facts = stat()
+        if fstatat(folder, PathParts.name(of: log), &facts, AT_SYMLINK_NOFOLLOW) == 0 {
+            guard facts.st_size == 0 else { throw hasMoved }
+        } else {
+            guard PathParts.isAbsence(errno) else { throw LogError.system(errno, log) }
+        }
+    }
+
+    /// Throws `.noStore` or `.busy` if the directory was moved away, erased or replaced after its
+    /// opening lock was taken.
+    func checkIsInPlace(_ lock: FileLock?) throws(LogError) {
+        guard try exists else { throw absence }
+        if let lock, !lock.isInPlace { throw hasMoved }
+    }
+
+    private var hasMoved: LogError {
+        LogError(
+            .busy, "\(path) was moved or replaced while the store was being opened",
+            hint: "try again")
+    }
+
+    /// The error for a directory without a store.
+    private var absence: LogError {
+        if (try? isErasing) == true {
+            return LogError(
+                .noStore, "the erasure of the store in \(path) was interrupted",
+                hint: "run storectl erase --yes to finish erasing the store")
+        }
+        if let part = (try? names())?.first(where: StoreDirectory.isPart) {
+            return LogError(
+                .noStore,
+                "there is no store in \(path): a restore or init was interrupted and left \(part)",
+                hint: "run storectl restore FILE or storectl init again; both remove the"
+                    + " unfinished files")
+        }
+        return LogError(
+            .noStore, "there is no store in \(path)",
+            hint: "create one with storectl init, or name one with --store or TAPEDECK_STORE")
+    }
+
+    /// Reads only the marker, so other files may be missing; throws `.noStore`, and `.newerFormat`
+    /// for a newer format.
     func marked() throws(LogError) -> Marker {
-        guard access(marker, R_OK) == 0 else { throw LogError.system(errno, marker) }
+        guard access(marker, R_OK) == 0 else {
+            // A directory that cannot be searched may still contain a store.
+            throw PathParts.isAbsence(errno) ? absence : LogError.system(errno, marker)
+        }
         guard let data = FileManager.default.contents(atPath: marker) else {
+            guard try exists else { throw absence }
             throw LogError(
                 .inputOutput, "\(marker) cannot be read", hint: "check that it is a file")
         }
@@ -204,10 +250,17 @@ package struct StoreDirectory: Sendable {
         do throws(LMDBError) {
             return try Folder.make(path)
         } catch {
+            let code: ErrorCode =
+                switch error.kind {
+                case .diskFull: .diskFull
+                case .readOnly: .readOnly
+                case .unusablePath, .notFound: .usage
+                default: .accessDenied
+                }
             throw LogError(
-                error.kind == .diskFull ? .diskFull : .accessDenied,
-                "the directory \(path) cannot be created: \(error.detail)",
-                hint: "check the path, and the permissions of its parent directory", cause: error)
+                code, "the directory \(path) cannot be created: \(error.detail)",
+                hint: "check the path, its symbolic links, and the permissions of its parent"
+                    + " directory", cause: error)
         }
     }
 
@@ -257,14 +310,25 @@ package struct StoreDirectory: Sendable {
 
 /// Writes files durably.
 package enum DurableFile {
+    /// Creates a folder in an existing folder, unless it exists.
+    ///
+    /// Throws `LogError`: `.diskFull`, `.readOnly`, `.accessDenied`, `.notFound` (the folder above
+    /// does not exist), `.usage` (there is something other than a folder).
+    package static func makeFolder(_ path: String) throws(LogError) {
+        if mkdir(path, 0o700) == 0 { return try synchronize(PathParts.folder(of: path)) }
+        guard errno == EEXIST else { throw LogError.system(errno, path) }
+        var facts = stat()
+        guard stat(path, &facts) == 0, facts.st_mode & S_IFMT == S_IFDIR else {
+            throw LogError(
+                .usage, "\(path) is not a directory, nor a symbolic link to one",
+                hint: "move it away, or create the target of the link")
+        }
+    }
+
     /// Syncs a file, or the entries of a directory, to disk.
     package static func synchronize(_ path: String) throws(LogError) {
-        let file = open(path, O_RDONLY)
-        guard file >= 0 else {
-            throw LogError(
-                .accessDenied, "\(path) cannot be opened: \(systemError())",
-                hint: SystemReason.accessHint)
-        }
+        let file = open(path, O_RDONLY | O_CLOEXEC)
+        guard file >= 0 else { throw LogError.system(errno, path) }
         defer { _ = close(file) }
         guard DraftFile.flush(file) else {
             throw LogError(.inputOutput, "\(path) cannot be synced to disk: \(systemError())")

@@ -21,7 +21,10 @@ extension LogError {
             return LogError(.notFound, "\(path) does not exist", hint: "check the path")
         case EISDIR:
             return LogError(.usage, "\(path) is a directory", hint: "use the path of a file")
-        case EEXIST, ENAMETOOLONG, EINVAL:
+        case ELOOP, ENAMETOOLONG:
+            return LogError(
+                .usage, "\(path) cannot be used: \(text)", hint: SystemReason.pathHint)
+        case EEXIST, EINVAL:
             return LogError(
                 .usage, "\(path) cannot be used: \(text)", hint: "use the path of a file")
         default:

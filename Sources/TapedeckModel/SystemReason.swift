@@ -5,6 +5,11 @@ package enum SystemReason {
     /// The hint for errors caused by missing permissions.
     package static let accessHint = "check the owner and permissions of the file and its directory"
 
+    /// The hint for paths that cannot name a file.
+    package static let pathHint =
+        "use another path: a shorter one, or one without a symbolic link that leads back to itself"
+        + " or to nothing"
+
     /// Returns the reason for a Foundation error as a suffix for a message.
     ///
     /// An example is `: Permission denied`. If the reason is unknown, the suffix is empty.

@@ -284,7 +284,7 @@ extension LMDBError {
     /// disk.
     fileprivate var meansRebuild: Bool {
         switch kind {
-        case .damaged, .incompatible, .notFound, .unexpected: true
+        case .damaged, .incompatible, .notFound, .unusablePath, .unexpected: true
         default: false
         }
     }

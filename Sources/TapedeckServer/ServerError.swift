@@ -72,6 +72,10 @@ public struct ServerError: CodedError {
         case .notFound:
             self.init(
                 .notFound, "there is no \(error.path)", hint: "check the directory", cause: error)
+        case .unusablePath:
+            self.init(
+                .usage, "\(error.path) cannot be used: \(error.detail)",
+                hint: SystemReason.pathHint, cause: error)
         case .inputOutput:
             self.init(
                 .inputOutput, "I/O error on \(error.path): \(error.detail)",

@@ -24,7 +24,7 @@ public final class TokenStorage: Sendable {
     /// `.damaged`, `.accessDenied`.
     public init(_ directory: String) throws(ServerError) {
         let place = ServerDirectory(directory)
-        guard place.exists else {
+        guard try place.exists else {
             throw ServerError(
                 .notFound, "there is no server in \(directory)",
                 hint: "create one with storectl serve, or use --data for another directory")

@@ -115,6 +115,11 @@ public struct SyncError: CodedError {
         self.init(error.code, error.message, hint: error.hint, cause: error)
     }
 
+    /// Runs `body` and converts its errors to `SyncError`.
+    static func wrapping<R>(_ body: () throws(LogError) -> R) throws(SyncError) -> R {
+        do throws(LogError) { return try body() } catch { throw SyncError(error) }
+    }
+
     /// A failure without a hint gets the general hint for its code.
     package init(_ failure: SyncFailure) {
         self.init(

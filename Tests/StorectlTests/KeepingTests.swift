@@ -173,6 +173,20 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: storectl.store))
     }
 
+    @Test func eraseNamesTheMediaThatItKeeps() throws {
+        for form in [[], ["--json"]] {
+            let storectl = try Storectl.empty()
+            let media = storectl.directory.path + "/media"
+            try #require(mkdir(media, 0o700) == 0)
+            try #require(symlink(media, storectl.store + "/blobs") == 0)
+            let erased = try storectl.run(["erase", "--yes"] + form)
+            #expect(erased.exit == 0)
+            #expect(erased.stdout.contains("/media"), "\(erased)")
+            #expect(FileManager.default.fileExists(atPath: media))
+            #expect(!FileManager.default.fileExists(atPath: storectl.store))
+        }
+    }
+
     @Test func eraseKeepsForeignFiles() throws {
         let storectl = try Storectl.demo()
         let other = storectl.store + "/letter.txt"

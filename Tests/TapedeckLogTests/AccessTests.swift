@@ -32,6 +32,73 @@ import Testing
         #expect(SystemReason.of(CancellationError()) == "")
     }
 
+    /// The calls that look for a store at a path.
+    enum Call: CaseIterable {
+        case open, create, restore, erase, shrink, verify
+
+        func run(_ path: String) throws {
+            switch self {
+            case .open: try EventLog(opening: path).close()
+            case .create: try EventLog.create(path).close()
+            case .restore: _ = try EventLog.restore(from: path + ".backup", into: path)
+            case .erase: try EventLog.erase(path)
+            case .shrink: try EventLog.shrink(path)
+            case .verify: _ = try EventLog.verify(path)
+            }
+        }
+    }
+
+    /// At such a path there may be a store, and nothing is damaged.
+    @Test(arguments: Call.allCases)
+    func pathsThatLeadNowhereAreNeitherDamagedNorEmpty(_ call: Call) throws {
+        let directory = try TemporaryDirectory()
+        let loop = directory.file("loop")
+        try #require(symlink(loop, loop) == 0)
+        for path in [loop, directory.file(String(repeating: "x", count: 300))] {
+            let error = #expect(throws: LogError.self) { try call.run(path) }
+            #expect(error?.code == .usage, "\(String(describing: error))")
+            #expect(error?.message.contains(path) == true)
+            #expect(error?.hint != nil)
+        }
+    }
+
+    @Test func linkToAMissingDirectoryIsNamed() throws {
+        let directory = try TemporaryDirectory()
+        let link = directory.file("link")
+        try #require(symlink(directory.file("missing"), link) == 0)
+        let error = #expect(throws: LogError.self) { try EventLog.create(link) }
+        #expect(error?.code == .usage)
+        #expect(error?.message.contains("is a symbolic link to a missing target") == true)
+    }
+
+    @Test func unusableLockFileIsNamed() throws {
+        let directory = try TemporaryDirectory()
+        try directory.store().close()
+        let lock = directory.file("store/log.mdb-lock")
+        try #require(unlink(lock) == 0 && mkdir(lock, 0o700) == 0)
+        let error = #expect(throws: LogError.self) {
+            try EventLog(opening: directory.file("store"))
+        }
+        #expect(error?.message.contains(lock) == true, "\(String(describing: error))")
+    }
+
+    /// A store that cannot be looked for may exist.
+    ///
+    /// Root can access everything.
+    @Test(.enabled(if: geteuid() != 0), arguments: Call.allCases)
+    func storesWithoutPermissionAreNotReportedAsMissing(_ call: Call) throws {
+        let directory = try TemporaryDirectory()
+        let source = try directory.store("folder/store")
+        try source.backup(to: directory.file("folder/store.backup"))
+        source.close()
+        chmod(directory.file("folder"), 0o600)
+        defer { chmod(directory.file("folder"), 0o700) }
+        let error = #expect(throws: LogError.self) {
+            try call.run(directory.file("folder/store"))
+        }
+        #expect(error?.code == .accessDenied, "\(String(describing: error))")
+    }
+
     /// Root can access everything.
     @Test(.enabled(if: geteuid() != 0))
     func unreadableDirectoryIsReportedAsAccessDenied() throws {
@@ -42,8 +109,10 @@ import Testing
         }
         try EventLog.create(place).close()
         chmod(place, 0)
-        let error = #expect(throws: LogError.self) { try EventLog(opening: place) }
-        #expect(error?.code == .accessDenied)
-        #expect(error?.message.hasSuffix("Permission denied") == true)
+        for call in [Call.open, .erase] {
+            let error = #expect(throws: LogError.self) { try call.run(place) }
+            #expect(error?.code == .accessDenied)
+            #expect(error?.message.hasSuffix("Permission denied") == true)
+        }
     }
 }

@@ -250,6 +250,28 @@ import Testing
         #expect(left.sorted() == ["log.mdb.bak", "notes.txt", "scratch-notes.mdb", "views-x.mdb"])
     }
 
+    /// The target of a link may belong to something else.
+    @Test func eraseKeepsAndNamesTheTargetsOfLinks() throws {
+        let directory = try TemporaryDirectory()
+        try directory.store().close()
+        for name in ["blobs", "images"] {
+            let target = directory.file("disk/" + name)
+            try FileManager.default.createDirectory(
+                atPath: target, withIntermediateDirectories: true)
+            try Data([1]).write(to: URL(fileURLWithPath: target + "/file"))
+            try #require(symlink(target, directory.file("store/" + name)) == 0)
+        }
+        // This target is missing, so nothing of it remains.
+        try #require(symlink(directory.file("nothing"), directory.file("store/held")) == 0)
+        let kept = try EventLog.erase(directory.file("store"))
+        #expect(kept.map(PathParts.name) == ["blobs", "images"])
+        for target in kept {
+            #expect(target.contains("/disk/"))
+            #expect(FileManager.default.fileExists(atPath: target + "/file"))
+        }
+        #expect(!FileManager.default.fileExists(atPath: directory.file("store")))
+    }
+
     @Test func eraseRefusesADirectoryWithoutAStore() throws {
         let directory = try TemporaryDirectory()
         try Data().write(to: URL(fileURLWithPath: directory.file("log.mdb")))
@@ -290,7 +312,7 @@ import Testing
                 #expect(made.storeID != log.storeID && made.head == .start)
                 made.close()
             }
-            #expect(!place.isErasing)
+            #expect(try !place.isErasing)
             try FileManager.default.moveItem(atPath: place.marker, toPath: place.erasing)
             try FileManager.default.createDirectory(
                 atPath: place.path + "/blobs/ab", withIntermediateDirectories: true)

@@ -287,13 +287,62 @@ import Testing
                     part throws(LogError) in
                     try EventLog.create(part.path).close()
                 } finish: { _, _ throws(LogError) in
-                    #expect(store.exists)
+                    #expect((try? store.exists) == true)
                     throw LogError(.diskFull, "no room")
                 }
             }
             #expect(FileManager.default.fileExists(atPath: store.path) == isThere)
             if isThere { #expect(try store.names() == []) }
         }
+    }
+
+    /// A healthy store that is moved while it is being opened must not be called damaged, because
+    /// the hint for a damaged store says to erase it.
+    @Test func movedStoreIsNotReportedAsDamaged() throws {
+        let directory = try TemporaryDirectory()
+        try directory.store().close()
+        let (store, elsewhere) = (directory.file("store"), directory.file("elsewhere"))
+        let child = try SteppedChild(store)
+        var isNoStore: [Bool] = []
+        while true {
+            child.begin("look")
+            for _ in isNoStore where !child.isDone { child.go() }
+            if child.isDone { break }
+            try #require(rename(store, elsewhere) == 0)
+            while !child.isDone { child.go() }
+            try #require(rename(elsewhere, store) == 0)
+            let result = try #require(child.result)
+            #expect(["error noStore", "ok"].contains(where: result.hasPrefix), "\(result)")
+            isNoStore.append(result.hasPrefix("error noStore"))
+        }
+        #expect(isNoStore.contains(true))
+        #expect(child.result?.hasPrefix("ok") == true)
+    }
+
+    /// Otherwise the marker of one store could be used with the log of another.
+    @Test func storeThatReplacesAnotherIsNotOpenedUnderItsLock() throws {
+        let directory = try TemporaryDirectory()
+        try directory.store("first").close()
+        try directory.store("second").close()
+        let place = StoreDirectory(directory.file("first"))
+        let lock = try #require(try place.lockForOpening(isReadOnly: false))
+        defer { lock.release() }
+        try place.checkIsInPlace(lock)
+        try #require(rename(place.path, directory.file("elsewhere")) == 0)
+        let moved = #expect(throws: LogError.self) { try place.checkIsInPlace(lock) }
+        #expect(moved?.code == .noStore)
+        try #require(rename(directory.file("second"), place.path) == 0)
+        let replaced = #expect(throws: LogError.self) { try place.checkIsInPlace(lock) }
+        #expect(replaced?.code == .busy)
+    }
+
+    @Test func missingFileIsDamageOnlyIfItsFolderExists() throws {
+        let directory = try TemporaryDirectory()
+        func code(_ path: String) -> ErrorCode {
+            LogError(LMDBError(.notFound, path: path, detail: "it is missing")).code
+        }
+        #expect(code(directory.file("log.mdb")) == .damaged)
+        #expect(code(directory.file("gone/log.mdb")) == .notFound)
     }
 
     /// If the interrupted restore were kept, the events of the backup would stay on disk.

@@ -290,7 +290,7 @@ private final class Rig {
     private func checkCleanliness(_ plan: StoreRaceTests.Plan) throws {
         let place = StoreDirectory(store)
         func names() -> [String] { (try? place.names()) ?? [] }
-        if place.exists {
+        if try place.exists {
             // `look` has opened the store.
             #expect(!names().contains { $0.hasSuffix(DraftFile.suffix) }, "\(plan)")
         } else if plan.calls % 2 == 0 {

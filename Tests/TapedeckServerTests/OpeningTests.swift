@@ -27,6 +27,14 @@ import Testing
         return try #require(facts[.posixPermissions] as? Int)
     }
 
+    /// At such a path there may be a server, so it is not reported as missing.
+    @Test func loopOfLinksIsNotReportedAsMissing() throws {
+        let loop = try TemporaryDirectory().file("loop")
+        try #require(symlink(loop, loop) == 0)
+        let error = #expect(throws: ServerError.self) { try TokenStorage(loop) }
+        #expect(error?.code == .usage)
+    }
+
     @Test func missingTokenFileIsReplacedWithANewToken() async throws {
         let directory = try TemporaryDirectory().file("server")
         var first = ""

@@ -46,6 +46,6 @@ struct MissingStoreTests {
         let error = #expect(throws: SyncError.self) {
             try BlobStore(store: directory.file("store")).add([1])
         }
-        #expect(error?.code == .notFound)
+        #expect(error?.code == .usage)
     }
 }

@@ -77,8 +77,12 @@ final class FileInput {
             return CommandError(
                 .accessDenied, "\(name) cannot be read: \(text)",
                 hint: SystemReason.accessHint)
+        case ELOOP, ENAMETOOLONG:
+            return CommandError(
+                .usage, "\(name) cannot be read: \(text)", hint: SystemReason.pathHint)
         default:
-            return CommandError(.inputOutput, "\(name) cannot be read: \(text)")
+            return CommandError(
+                .inputOutput, "\(name) cannot be read: \(text)", hint: "check the disk")
         }
     }
 }

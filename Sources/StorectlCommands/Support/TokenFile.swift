@@ -51,20 +51,15 @@ enum TokenFile {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else {
             let number = errno
-            if number == ENOENT {
-                let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-                throw CommandError(
-                    .notFound, "the directory \(folder) does not exist",
-                    hint: "create the directory, or check the path")
-            }
+            guard number == ENOENT else { throw LogError.system(number, path) }
+            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
             throw CommandError(
-                .accessDenied, "\(path) cannot be written: \(String(cString: strerror(number)))",
-                hint: "check the path and the directory's permissions")
+                .notFound, "the directory \(folder) does not exist",
+                hint: "create the directory, or check the path")
         }
         defer { _ = close(file) }
-        let bytes = Array((token + "\n").utf8)
-        guard Foundation.write(file, bytes, bytes.count) == bytes.count else {
-            throw CommandError(.inputOutput, "\(path) cannot be written")
+        try Array((token + "\n").utf8).withUnsafeBytes {
+            try DurableFile.write($0, to: file, at: 0, path)
         }
     }
 }

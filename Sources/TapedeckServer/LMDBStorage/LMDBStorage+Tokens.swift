@@ -84,7 +84,7 @@ extension LMDBStorage {
     /// `default`.
     @available(*, noasync)
     package func settleTokenFile() throws(ServerError) {
-        if FileManager.default.fileExists(atPath: directory.tokenFile) { return }
+        if try ServerDirectory.exists(directory.tokenFile) { return }
         let made = try createTokenBlocking(space: SpaceName.usual, name: "first")
         try directory.writeToken(made.token)
     }

@@ -57,7 +57,7 @@ package final class LMDBStorage: ServerStorage {
     /// this process already has the file open; `.notFound` if the file does not exist and `creates`
     /// is false.
     package init(_ directory: ServerDirectory, options: Options = Options()) throws(ServerError) {
-        guard options.creates || directory.exists else {
+        if !options.creates, try !directory.exists {
             throw ServerError(
                 .notFound, "there is no server file in \(directory.path)",
                 hint: "start the server there first, or use another directory")
@@ -65,7 +65,7 @@ package final class LMDBStorage: ServerStorage {
         try directory.create()
         try OpenDirectories.shared.enter(directory.path)
         do {
-            let isNew = !directory.exists
+            let isNew = try !directory.exists
             environment = try Environment(
                 path: directory.store,
                 options: .init(

@@ -22,7 +22,15 @@ package struct ServerDirectory: Sendable {
     package var tokenFile: String { path + "/token" }
     var lock: String { path + "/server.lock" }
 
-    package var exists: Bool { FileManager.default.fileExists(atPath: store) }
+    /// Whether the directory contains a server's file; throws `ServerError` if that is unknown.
+    package var exists: Bool {
+        get throws(ServerError) { try ServerDirectory.exists(store) }
+    }
+
+    /// Returns whether a file exists.
+    static func exists(_ path: String) throws(ServerError) -> Bool {
+        try ServerError.wrapping { try PathParts.exists(path) }
+    }
 
     /// Creates the directory, readable only by its owner, and syncs it to disk.
     func create() throws(ServerError) {
@@ -84,6 +92,9 @@ extension ServerError {
                 hint: SystemReason.accessHint)
         case ENOENT, ENOTDIR:
             self.init(.notFound, "there is no \(path)", hint: "check the path")
+        case ELOOP, ENAMETOOLONG:
+            self.init(
+                .usage, "\(path) cannot be used: \(text)", hint: SystemReason.pathHint)
         default:
             self.init(
                 .inputOutput, "I/O error on \(path): \(text)", hint: "check the disk")

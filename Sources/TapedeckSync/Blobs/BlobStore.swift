@@ -48,10 +48,11 @@ public struct BlobStore: Sendable {
     /// Stores a copy of a file, and returns the name of the blob once it is synced to disk.
     ///
     /// Reads the file once, in chunks. Throws `SyncError`: `.noStore`, `.notFound` (the file),
-    /// `.accessDenied`, `.diskFull`, `.inputOutput`.
+    /// `.accessDenied`, `.readOnly`, `.diskFull`, `.inputOutput`, `.usage` (a path that cannot be
+    /// used).
     public func add(contentsOf file: String) throws(SyncError) -> String {
         let source = open(file, O_RDONLY | O_CLOEXEC)
-        guard source >= 0 else { throw BlobStore.failure("\(file) cannot be read") }
+        guard source >= 0 else { throw SyncError(LogError.system(errno, file)) }
         defer { _ = close(source) }
         return try keep { draft throws(SyncError) in try copy(source, file, draft) }
     }
@@ -106,13 +107,13 @@ public struct BlobStore: Sendable {
     ) throws(SyncError) -> String {
         try inStore { () throws(SyncError) in
             try makeDirectory(directory)
-            let draft = try BlobStore.wrapping { () throws(LogError) in
+            let draft = try SyncError.wrapping { () throws(LogError) in
                 try ReplacedFile(replacing: "\(directory)/\(BlobStore.draftName)")
             }
             let blob = try fill(draft)
             try makeDirectory(folder(of: blob))
             // A blob with the same bytes may exist already; replacing it changes nothing.
-            try BlobStore.wrapping { () throws(LogError) in
+            try SyncError.wrapping { () throws(LogError) in
                 try draft.place(at: place(of: blob))
                 // The folder of the blob may be new.
                 try DurableFile.synchronize(directory)
@@ -135,8 +136,9 @@ public struct BlobStore: Sendable {
     }
 
     private func checkStoreExists() throws(SyncError) {
-        if store.exists { return }
-        try BlobStore.wrapping { () throws(LogError) in _ = try store.readMarker() }
+        try SyncError.wrapping { () throws(LogError) in
+            if try !store.exists { _ = try store.readMarker() }
+        }
     }
 
     private func copy(
@@ -147,7 +149,7 @@ public struct BlobStore: Sendable {
         while true {
             let count = chunk.withUnsafeMutableBytes { read(source, $0.baseAddress, $0.count) }
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw BlobStore.failure("\(file) cannot be read") }
+            guard count >= 0 else { throw SyncError(LogError.system(errno, file)) }
             guard count > 0 else { break }
             chunk.withUnsafeBytes { hash.update(bufferPointer: .init(rebasing: $0[..<count])) }
             try BlobStore.write(chunk[..<count], draft)
@@ -158,27 +160,10 @@ public struct BlobStore: Sendable {
     private static func write(
         _ bytes: some ContiguousBytes, _ draft: ReplacedFile
     ) throws(SyncError) {
-        try wrapping { () throws(LogError) in try draft.write(bytes) }
-    }
-
-    static func wrapping<R>(_ body: () throws(LogError) -> R) throws(SyncError) -> R {
-        do throws(LogError) { return try body() } catch { throw SyncError(error) }
+        try SyncError.wrapping { () throws(LogError) in try draft.write(bytes) }
     }
 
     func makeDirectory(_ path: String) throws(SyncError) {
-        guard mkdir(path, 0o700) == 0 || errno == EEXIST else {
-            throw BlobStore.failure("\(path) cannot be created")
-        }
-    }
-
-    static func failure(_ what: String) -> SyncError {
-        let code: ErrorCode =
-            switch errno {
-            case ENOENT, ENOTDIR: .notFound
-            case EACCES, EPERM: .accessDenied
-            case ENOSPC, EDQUOT: .diskFull
-            default: .inputOutput
-            }
-        return SyncError(code, "\(what): \(String(cString: strerror(errno)))")
+        try SyncError.wrapping { () throws(LogError) in try DurableFile.makeFolder(path) }
     }
 }

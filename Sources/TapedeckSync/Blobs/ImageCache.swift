@@ -104,7 +104,7 @@ public final class ImageCache: Sendable {
     ///
     /// Returns once the picture is on disk. Throws `SyncError`: `.tooLarge` if the picture alone
     /// exceeds the budget; `.usage` if the picture is empty, or if the URL is invalid or contains a
-    /// user name or password; `.noStore`, `.diskFull`, `.accessDenied`, `.inputOutput`.
+    /// user name or password; `.noStore`, `.diskFull`, `.accessDenied`, `.readOnly`, `.inputOutput`.
     @discardableResult
     public func keep(_ bytes: [UInt8], at url: String) throws(SyncError) -> Image {
         try HTTPAddress.checkHoldsNoLogin(url)
@@ -230,7 +230,7 @@ public final class ImageCache: Sendable {
         let folder = String(name[..<(name.lastIndex(of: "/") ?? name.endIndex)])
         try blobs.makeDirectory("\(directory)/names")
         try blobs.makeDirectory(folder)
-        try BlobStore.wrapping { () throws(LogError) in
+        try SyncError.wrapping { () throws(LogError) in
             let draft = try ReplacedFile(replacing: "\(directory)/\(BlobStore.draftName)")
             try draft.write(Array(text.utf8))
             touch(draft.path)

@@ -144,15 +144,8 @@ package struct LoginFiles: Sendable {
 
     /// Creates a store's directory for logins if it does not exist.
     static func makeDirectory(in store: String) throws(SyncError) {
-        let directory = directory(of: store)
-        do {
-            try FileManager.default.createDirectory(
-                atPath: directory, withIntermediateDirectories: true,
-                attributes: [.posixPermissions: 0o700])
-        } catch {
-            throw SyncError(
-                .inputOutput, "\(directory) cannot be created\(SystemReason.of(error))",
-                hint: SystemReason.accessHint, cause: error)
+        try SyncError.wrapping { () throws(LogError) in
+            try DurableFile.makeFolder(directory(of: store))
         }
     }
 

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TapedeckLog
 internal import TapedeckModel
 
 /// A lock that only one process can hold for a remote; the operating system releases it when the
@@ -18,11 +19,7 @@ package final class RemoteLock: Sendable {
         try LoginFiles.makeDirectory(in: store)
         let path = "\(store)/\(LoginFiles.directoryName)/\(remote)\(activity.rawValue)"
         let opened = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
-        guard opened >= 0 else {
-            throw SyncError(
-                .accessDenied, "\(path) cannot be opened: \(String(cString: strerror(errno)))",
-                hint: SystemReason.accessHint)
-        }
+        guard opened >= 0 else { throw SyncError(LogError.system(errno, path)) }
         guard flock(opened, LOCK_EX | LOCK_NB) == 0 else {
             _ = close(opened)
             let text =
