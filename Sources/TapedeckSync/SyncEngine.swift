@@ -124,14 +124,17 @@ public final class SyncEngine: Sendable {
         _ log: EventLog, server address: String, options: Options = Options(),
         token: @escaping @Sendable () -> String
     ) throws {
-        let connector = try HTTPSyncConnector(address: address, token: token)
+        _ = try HTTPAddress(address)
         try self.init(
-            log, upstream: HTTPAddress.name(address), connector, options: options)
+            log, upstream: HTTPAddress.name(address),
+            try HTTPSyncConnector(address: address, token: token), options: options)
     }
 
+    /// - Parameter connector: Creates the connector, which must be closed; called only if nothing
+    ///   else can fail.
     package init(
-        _ log: EventLog, upstream name: String, _ connector: any SyncConnector,
-        options: Options = Options()
+        _ log: EventLog, upstream name: String,
+        _ connector: @autoclosure () throws -> any SyncConnector, options: Options = Options()
     ) throws {
         try log.checkHasNoSamples()
         let session = try SyncSession(
@@ -141,7 +144,7 @@ public final class SyncEngine: Sendable {
                 backoffMax: options.backoffMax))
         self.log = log
         box = SessionBox(session)
-        self.connector = connector
+        self.connector = try connector()
         self.options = options
         (signals, send) = AsyncStream.makeStream()
     }

@@ -44,7 +44,11 @@ import Testing
     }
 
     @Test func offlineRemotesAreReported() throws {
-        let storectl = try Storectl.demo()
+        let storectl = try Storectl.empty()
+        for number in 1...3 {
+            try storectl.append(
+                "BroadcastReceived", #"{"broadcast":"b\#(number)","video":"vimeo:\#(number)"}"#)
+        }
         try storectl.succeed("remote", "add", "home", "shelby", "http://127.0.0.1:1")
         try storectl.succeed("network", "offline")
         let watcher = try storectl.start(["watch", "list", "timeline", "--json"])
