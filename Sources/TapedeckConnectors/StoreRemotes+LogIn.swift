@@ -40,7 +40,7 @@ extension StoreRemotes {
         do {
             _ = try step(connector, credentials.secrets, .logIn, [])
         } catch {
-            throw Self.named(error, remote, RemoteLogin(secrets: credentials.secrets))
+            throw named(error, remote, RemoteLogin(secrets: credentials.secrets))
         }
     }
 
@@ -140,7 +140,7 @@ extension StoreRemotes {
             await transport.close()
             return RemoteCredentials(secrets: try connector.secrets(for: token.get(), consumer))
         } catch {
-            throw Self.failedLogin(error, remote, RemoteLogin(secrets: consumer))
+            throw failedLogin(error, remote, RemoteLogin(secrets: consumer))
         }
     }
 
@@ -197,7 +197,7 @@ extension StoreRemotes {
                         : try Connectors.owner(at: remote, queries)
                 }
             } catch {
-                throw Self.named(error, remote, login)
+                throw named(error, remote, login)
             }
             // Without this check, the remote would create an account that this store then rejects.
             if purpose.isNew, let own {
@@ -217,7 +217,7 @@ extension StoreRemotes {
                 remote, connector, login, purpose, transport, replacesOthers: replacesOthers)
         } catch {
             await transport.close()
-            throw Self.failedLogin(error, remote, login)
+            throw failedLogin(error, remote, login)
         }
         await transport.close()
         return account.user
@@ -232,14 +232,15 @@ extension StoreRemotes {
     }
 
     /// Converts a remote's failure to a `SyncError` with the remote's name and without the secrets
-    /// in `login`.
-    static func named(_ error: any Error, _ remote: Remote, _ login: RemoteLogin) -> any Error {
+    /// in `login`, nor those of the stored login, which a remote may also repeat.
+    func named(_ error: any Error, _ remote: Remote, _ login: RemoteLogin) -> any Error {
         guard let failure = error as? SyncFailure else { return error }
-        return SyncError(login.redacting(failure).naming(remote))
+        let stored = try? logins.read(remote)
+        return SyncError(login.redacting(failure, and: stored).naming(remote))
     }
 
     /// Returns the error of a failed login, which always says what the user can do.
-    private static func failedLogin(
+    private func failedLogin(
         _ error: any Error, _ remote: Remote, _ login: RemoteLogin
     ) -> any Error {
         guard var failure = error as? SyncFailure, failure.hint == nil else {

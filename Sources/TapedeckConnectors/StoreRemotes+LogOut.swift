@@ -170,7 +170,7 @@ extension StoreRemotes {
             return connector.logOutFailure(
                 try await sender.send(request) { connector.authorize(&$0, account, $1) })
         } catch {
-            guard !error.isUnsent else { throw Self.named(error, remote, login) }
+            guard !error.isUnsent else { throw named(error, remote, login) }
             throw SyncError(
                 error.code,
                 "\(remote.name) may have ended the sessions, but did not confirm it:"
@@ -195,7 +195,7 @@ extension StoreRemotes {
             return account
         } catch let failure as SyncFailure {
             if failure.code == .unauthorized { return nil }
-            throw Self.named(failure, remote, login)
+            throw named(failure, remote, login)
         }
     }
 }

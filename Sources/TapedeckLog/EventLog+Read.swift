@@ -325,6 +325,24 @@ extension EventLog {
         }
     }
 
+    /// Returns the stamp of the first recorded observation of a remote entity; nil if there is none.
+    ///
+    /// The cost is one lookup.
+    @available(*, noasync)
+    package func firstSeen(_ entity: Digest16) throws(LogError) -> Stamp? {
+        try read { transaction in
+            var stamp: Stamp?
+            try self.forEachPosition(of: Term(entity: entity), transaction, after: 0) { found in
+                if let bytes = try transaction.get(self.tables.events, integer: found) {
+                    let record = try self.record(bytes, at: found)
+                    if record.fact?.entity == entity { stamp = record.stamp }
+                }
+                return stamp == nil
+            }
+            return stamp
+        }
+    }
+
     /// Returns the position of an event or of the range stub that covers it; nil if the event is
     /// not recorded.
     package func position(

@@ -74,7 +74,11 @@ package struct StoreDirectory: Sendable {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path)
         } catch {
-            guard try StoreDirectory.exists(path) else { throw LogError.system(ENOENT, path) }
+            // The directory may exist again by now.
+            let isMissing = (error as? CocoaError)?.code == .fileReadNoSuchFile
+            guard try !isMissing && StoreDirectory.exists(path) else {
+                throw LogError.system(ENOENT, path)
+            }
             throw LogError(
                 .accessDenied, "\(path) cannot be read\(SystemReason.of(error))",
                 hint: SystemReason.accessHint, cause: error)

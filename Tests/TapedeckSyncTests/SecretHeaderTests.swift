@@ -111,6 +111,7 @@ struct SecretHeaderTests {
             escaped.replacing("'", with: "&#039;"), percent, form,
             form.replacing("%20", with: "+"), form.replacing("%", with: "%25"),
             secret.decomposedStringWithCanonicalMapping,
+            secret.utf8.map { String(UnicodeScalar($0)) }.joined(),
             RemoteRequest.segment(secret.precomposedStringWithCanonicalMapping),
             secret.utf8.map { "\\x" + String(0x100 + Int($0), radix: 16).dropFirst() }.joined(),
             secret.utf8.map { String(0x100 + Int($0), radix: 16).dropFirst() }.joined(),
@@ -142,6 +143,10 @@ struct SecretHeaderTests {
                 #expect(failure.message == "bad header: Basic [secret]", "\(form)")
             }
         }
+        let form = Data("user=ada&password=\(RemoteRequest.segment(secret))".utf8)
+        let whole = form.base64EncodedString()
+        let repeatedForm = login.redacting(SyncFailure(.unauthorized, "\(whole)"))
+        if secret.utf8.count >= 8 { #expect(repeatedForm.message.contains("[secret]")) }
         // Within a longer value, the first and the last character also depend on its neighbours.
         guard secret.utf8.count >= 8 else { return }
         for before in ["", "a", "ab", "abc"] {
@@ -150,6 +155,16 @@ struct SecretHeaderTests {
             #expect(failure.message.contains("[secret]"))
             #expect(failure.message.count <= "[secret]".count + 4 + 2 + 6, "\(code)")
         }
+    }
+
+    /// During a login, a remote may also repeat the login that the device already has.
+    @Test func secretsOfTwoLoginsAreRedacted() {
+        let login = RemoteLogin(secrets: RemoteSecrets(user: "ada", password: "new-password"))
+        let stored = RemoteLogin(
+            secrets: RemoteSecrets(user: "ada"), account: RemoteAccount(user: "7", token: "old"))
+        let repeated = "new-password and old"
+        let failure = SyncFailure(.unauthorized, "\(repeated)")
+        #expect(login.redacting(failure, and: stored).message == "[secret] and [secret]")
     }
 
     /// The digits of an escape are not part of a word.

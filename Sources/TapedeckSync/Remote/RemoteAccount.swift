@@ -175,31 +175,32 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
         self.knownEnds = knownEnds
     }
 
-    /// Returns `failure` without the login's secrets in its message.
+    /// Returns `failure` without the secrets of this login and of another one in its message, even
+    /// where a secret was escaped, shortened or repeated in another case.
     ///
     /// A remote may repeat a secret in its response, and failures are stored and shown. A hint
     /// contains no text from the remote. Redacting hints would break their commands if a secret is
     /// a common word, and so reveal the secret.
-    package func redacting(_ failure: SyncFailure) -> SyncFailure {
+    package func redacting(_ failure: SyncFailure, and other: RemoteLogin? = nil) -> SyncFailure {
         var failure = failure
-        failure.text = "\(own: redacting(failure.text))"
+        failure.text = "\(own: redacting(failure.text, and: other))"
         return failure
     }
 
-    /// Returns a text without the login's secrets in its foreign parts.
-    func redacting(_ text: FailureText) -> String { text.replacingForeign(redacting) }
+    /// Returns a text with the logins' secrets in its foreign parts replaced by `[secret]`.
+    func redacting(_ text: FailureText, and other: RemoteLogin? = nil) -> String {
+        let patterns = patterns + (other?.patterns ?? [])
+        return text.replacingForeign { SecretPattern.redact($0, patterns) }
+    }
 
-    /// Returns `text` with the login's secrets replaced by `[secret]`, even where a secret was
-    /// escaped, shortened or repeated in another case.
-    private func redacting(_ text: String) -> String {
+    private var patterns: [SecretPattern] {
         let values = [
             secrets.password, secrets.token, secrets.tokenSecret, secrets.consumerKey,
             secrets.consumerSecret, account?.token, account?.tokenSecret,
         ]
-        let patterns = Set(values.compactMap { $0 }).flatMap {
+        return Set(values.compactMap { $0 }).flatMap {
             SecretPattern.all(of: $0, user: secrets.user)
         }
-        return SecretPattern.redact(text, patterns)
     }
 
     /// Returns whether another login is the same, ignoring the address and a logout that has begun.

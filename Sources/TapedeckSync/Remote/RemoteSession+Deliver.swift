@@ -403,9 +403,16 @@ extension RemoteSession {
         let dispatch = item.part(delivery.target).flatMap { $0.kind == .dispatched ? $0 : nil }
         let others = answer.isTaken ? delivery.baselineOfOthers : nil
         let baseline = dispatch?.baseline ?? others ?? delivery.baseline
-        switch try connector.find(
-            response, delivery, of: intent, baseline: baseline, taken: taken, account)
-        {
+        func find(besides taken: Set<String>) throws -> ProbeResult {
+            let found = try connector.find(
+                response, delivery, of: intent, baseline: baseline, taken: taken, account)
+            // Without a baseline, an equal object may be older than the intent.
+            guard dispatch == nil, others != nil, case .found(let confirmation) = found,
+                !taken.contains(confirmation.remoteID), try isOlder(confirmation, than: intent)
+            else { return found }
+            return try find(besides: taken.union([confirmation.remoteID]))
+        }
+        switch try find(besides: taken) {
         case .found(let confirmation): try confirmed(confirmation, delivery, of: intent)
         case .missing:
             let name = RemoteSession.name(of: delivery, intent)
@@ -430,6 +437,20 @@ extension RemoteSession {
             delivery.probe = request
             held = (request, .probe(delivery, intent))
         }
+    }
+
+    /// The maximum time, in milliseconds, by which the clocks of two devices may differ.
+    private static let clockSkewMax: UInt64 = 86_400_000
+
+    /// Returns whether the objects in a confirmation were observed before the intent was recorded.
+    private func isOlder(_ confirmation: Confirmation, than intent: Intent) throws -> Bool {
+        let entities = confirmation.observations.compactMap { $0.fact?.entity }
+        let end = intent.event.stamp.milliseconds
+        return try !entities.isEmpty
+            && entities.allSatisfy { entity in
+                guard let seen = try log.firstSeen(entity) else { return false }
+                return seen.milliseconds + RemoteSession.clockSkewMax < end
+            }
     }
 
     private mutating func confirmed(

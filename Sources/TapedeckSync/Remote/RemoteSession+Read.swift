@@ -5,7 +5,7 @@ extension RemoteSession {
     mutating func took(_ response: RemoteResponse, of page: RemotePage) throws {
         guard let account = login.account else { return }
         let content = try connector.read(response, of: page, account)
-        report.unreadable += content.refused.map(login.redacting)
+        report.unreadable += content.refused.map { login.redacting($0) }
         reading.note(links: content.leads)
         let own = reading.usesMark(for: content) ? [page.feed] : []
         let linked = content.leads.map(\.page.feed)

@@ -26,7 +26,11 @@ struct SecretPattern {
     static func all(of secret: String, user: String) -> [SecretPattern] {
         guard !secret.isEmpty else { return [] }
         let whole = [secret, "\(user):\(secret)"].map { Data($0.utf8).base64EncodedString() }
-        let texts = whole + whole.map { $0.replacing("=", with: "") } + inner(secret)
+        // The body of a form may be encoded as a whole.
+        let fields = [secret, RemoteRequest.segment(secret)]
+        let texts =
+            whole + whole.map { $0.replacing("=", with: "") }
+            + (fields + fields.map { $0.replacing("%20", with: "+") }).flatMap(inner)
         let urlSafe = texts.map { $0.replacing("+", with: "-").replacing("/", with: "_") }
         let forms = [
             secret, secret.precomposedStringWithCanonicalMapping,
@@ -145,6 +149,8 @@ struct SecretPattern {
             let units = text.utf16.map { hex("\\u", UInt32($0), 4) }.joined()
             found += [
                 text, bytes.map { hex("%", $0, 2) }.joined(),
+                // UTF-8 that was read as Latin-1.
+                SecretPattern.text(bytes.compactMap(Unicode.Scalar.init)),
                 bytes.map { hex("%25", $0, 2) }.joined(), bytes.map { hex("\\x", $0, 2) }.joined(),
                 scalars.map { "&#\($0);" }.joined(), scalars.map { "&#0\($0);" }.joined(),
                 scalars.map { hex("&#x", $0, 1) + ";" }.joined(), units, escapedAgain(units),

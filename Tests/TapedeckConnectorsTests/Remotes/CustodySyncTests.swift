@@ -150,6 +150,30 @@ import Testing
         #expect(try tablet.outbox().isEmpty)
     }
 
+    /// An equal comment that the user made earlier, with another program, is not the effect.
+    @Test func takeoversAreNotConfirmedByOlderEqualComments() throws {
+        let tablet = try tablet()
+        try desk.change { whale in
+            whale.world.comments.append(
+                WhaleWorld.Comment(
+                    id: 900, content: "hello", answer: 1, commenter: 1,
+                    insertedAt: Int64(desk.world.clock.milliseconds)))
+        }
+        for device in [phone, tablet] { try device.sync() }
+        desk.world.clock.advance(by: .seconds(200_000))
+        try desk.comment("hello")
+        // The phone never sends the comment.
+        try server.sync(phone, tablet)
+        for _ in 0..<2 {
+            desk.world.clock.advance(by: .seconds(480))
+            try tablet.sync()
+            try server.sync(tablet)
+        }
+        try tablet.sync()
+        #expect(desk.effects == ["comment 1 hello"])
+        #expect(try tablet.outbox().isEmpty)
+    }
+
     /// A restored store has another origin, so it may have sent the intent before.
     @Test func restoredStoresFindEffectsThatTheyHaveRead() throws {
         try phone.sync()
