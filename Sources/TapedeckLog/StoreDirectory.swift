@@ -75,10 +75,9 @@ package struct StoreDirectory: Sendable {
             return try FileManager.default.contentsOfDirectory(atPath: path)
         } catch {
             // The directory may exist again by now.
-            let isMissing = (error as? CocoaError)?.code == .fileReadNoSuchFile
-            guard try !isMissing && StoreDirectory.exists(path) else {
-                throw LogError.system(ENOENT, path)
-            }
+            var isMissing = (error as? CocoaError)?.code == .fileReadNoSuchFile
+            if !isMissing { isMissing = try !StoreDirectory.exists(path) }
+            if isMissing { throw LogError.system(ENOENT, path) }
             throw LogError(
                 .accessDenied, "\(path) cannot be read\(SystemReason.of(error))",
                 hint: SystemReason.accessHint, cause: error)
