@@ -14,8 +14,7 @@ struct InputFile: ~Copyable {
         guard fstat(opened, &facts) == 0, facts.st_mode & S_IFMT == S_IFREG else {
             _ = close(opened)
             if facts.st_mode & S_IFMT == S_IFDIR { throw LogError.system(EISDIR, path) }
-            throw LogError(
-                .usage, "\(path) is not a regular file", hint: "use the path of a regular file")
+            throw LogError.isNoFile(path)
         }
         file = opened
         byteCount = Int(facts.st_size)

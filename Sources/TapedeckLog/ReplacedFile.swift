@@ -9,7 +9,15 @@ package struct ReplacedFile {
     private let draft: DraftFile
 
     /// Starts a file; `target` is not touched before `place()`.
+    ///
+    /// Throws `LogError` with `.usage` if `target` is a directory, or a device such as `/dev/null`,
+    /// which a file must not replace.
     package init(replacing target: String) throws(LogError) {
+        var facts = stat()
+        if stat(target, &facts) == 0, facts.st_mode & S_IFMT != S_IFREG {
+            if facts.st_mode & S_IFMT == S_IFDIR { throw LogError.system(EISDIR, target) }
+            throw LogError.isNoFile(target)
+        }
         draft = try ReplacedFile.wrapping(target) { () throws(DraftFile.Failure) in
             try DraftFile(of: target)
         }

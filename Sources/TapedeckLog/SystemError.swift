@@ -2,6 +2,12 @@ internal import Foundation
 internal import TapedeckModel
 
 extension LogError {
+    /// Returns the error for a path that names a device or a pipe instead of a file.
+    static func isNoFile(_ path: String) -> LogError {
+        LogError(
+            .usage, "\(path) is not a regular file", hint: "use the path of a regular file")
+    }
+
     /// Returns the error for a system error on a file that LMDB does not manage.
     package static func system(_ number: Int32, _ path: String) -> LogError {
         let text = String(cString: strerror(number))

@@ -5,6 +5,23 @@ import TestSupport
 import Testing
 
 @Suite(.offTasks) struct ExportTests {
+    /// A program that runs as root could otherwise replace `/dev/null`.
+    @Test func devicesAndPipesAreNotReplaced() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        let (pipe, folder) = (directory.file("pipe"), directory.file("folder"))
+        #expect(mkfifo(pipe, 0o600) == 0 && mkdir(folder, 0o700) == 0)
+        for path in [pipe, folder] {
+            let errors = [
+                #expect(throws: LogError.self) { try log.export(to: path) },
+                #expect(throws: LogError.self) { try log.backup(to: path) },
+            ]
+            #expect(errors.allSatisfy { $0?.code == .usage })
+        }
+        var facts = stat()
+        #expect(stat(pipe, &facts) == 0 && facts.st_mode & S_IFMT == S_IFIFO)
+    }
+
     @Test func importIntoANewStoreKeepsEverythingButPositions() throws {
         let directory = try TemporaryDirectory()
         var random = SeededRandom(Seed.fresh())

@@ -33,19 +33,29 @@ final class RawServer: Sendable {
         Thread.detachNewThread { [self] in
             while true {
                 let connection = accept(listener, nil, nil)
-                guard connection >= 0 else { return }
+                guard connection >= 0 else { break }
                 connections.withLock { $0.append(connection) }
                 var request = [UInt8](repeating: 0, count: 64 << 10)
                 _ = recv(connection, &request, request.count, 0)
-                _ = send(connection, answer, answer.count, 0)
+                _ = send(connection, answer, answer.count, RawServer.noSignal)
             }
+            // Only this thread closes the descriptors, because another server could get the same
+            // ones while this thread still uses them.
+            close(listener)
+            connections.withLock { $0.forEach { close($0) } }
         }
     }
 
+    #if canImport(Glibc)
+        private static let noSignal = Int32(MSG_NOSIGNAL)
+    #else
+        private static let noSignal: Int32 = 0
+    #endif
+
+    /// Ends all calls of the thread; the listener comes last, because the thread then closes the
+    /// descriptors.
     func stop() {
-        // Ends `accept` before the descriptor can be reused.
+        connections.withLock { $0.forEach { shutdown($0, Int32(SHUT_RDWR)) } }
         shutdown(listener, Int32(SHUT_RDWR))
-        close(listener)
-        connections.withLock { $0.forEach { close($0) } }
     }
 }
