@@ -311,35 +311,29 @@ extension EventLog {
     @available(*, noasync)
     package func isSeen(_ entity: Digest16, through position: LogPosition) throws(LogError) -> Bool
     {
-        try refreshState()
-        return try read { transaction in
-            var isSeen = false
-            try self.forEachPosition(of: Term(entity: entity), transaction, after: 0) { found in
-                guard found <= position.rawValue else { return false }
-                if let bytes = try transaction.get(self.tables.events, integer: found) {
-                    isSeen = try self.record(bytes, at: found).fact?.entity == entity
-                }
-                return !isSeen
-            }
-            return isSeen
-        }
+        try firstSeen(entity).map { $0.position <= position } ?? false
     }
 
-    /// Returns the stamp of the first recorded observation of a remote entity; nil if there is none.
+    /// Returns the position and the stamp of the first recorded observation of a remote entity; nil
+    /// if there is none.
     ///
     /// The cost is one lookup.
     @available(*, noasync)
-    package func firstSeen(_ entity: Digest16) throws(LogError) -> Stamp? {
-        try read { transaction in
-            var stamp: Stamp?
+    package func firstSeen(
+        _ entity: Digest16
+    ) throws(LogError) -> (position: LogPosition, stamp: Stamp)? {
+        try readRefreshed { transaction in
+            var first: (position: LogPosition, stamp: Stamp)?
             try self.forEachPosition(of: Term(entity: entity), transaction, after: 0) { found in
                 if let bytes = try transaction.get(self.tables.events, integer: found) {
                     let record = try self.record(bytes, at: found)
-                    if record.fact?.entity == entity { stamp = record.stamp }
+                    if record.fact?.entity == entity {
+                        first = (LogPosition(rawValue: found), record.stamp)
+                    }
                 }
-                return stamp == nil
+                return first == nil
             }
-            return stamp
+            return first
         }
     }
 

@@ -66,16 +66,7 @@ package struct ReplacedFile {
         do throws(DraftFile.Failure) {
             return try body()
         } catch {
-            // The file itself need not exist.
-            guard [ENOENT, ENOTDIR].contains(error.number) else {
-                throw LogError.system(error.number, path)
-            }
-            let folder = PathParts.folder(of: path)
-            throw LogError(
-                .notFound,
-                error.number == ENOENT
-                    ? "the directory \(folder) does not exist" : "\(folder) is not a directory",
-                hint: "create the directory, or check the path")
+            throw LogError.creating(path, error.number)
         }
     }
 }

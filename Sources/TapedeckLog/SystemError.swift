@@ -1,4 +1,5 @@
 internal import Foundation
+internal import TapedeckLMDB
 internal import TapedeckModel
 
 extension LogError {
@@ -6,6 +7,19 @@ extension LogError {
     static func isNoFile(_ path: String) -> LogError {
         LogError(
             .usage, "\(path) is not a regular file", hint: "use the path of a regular file")
+    }
+
+    /// Returns the error for a system error while a file is created or replaced.
+    ///
+    /// The file itself need not exist, so only its directory can be missing.
+    package static func creating(_ path: String, _ number: Int32) -> LogError {
+        guard PathParts.isAbsence(number) else { return system(number, path) }
+        let folder = PathParts.folder(of: path)
+        return LogError(
+            .notFound,
+            number == ENOENT
+                ? "the directory \(folder) does not exist" : "\(folder) is not a directory",
+            hint: "create the directory, or check the path")
     }
 
     /// Returns the error for a system error on a file that LMDB does not manage.

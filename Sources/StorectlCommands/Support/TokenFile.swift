@@ -49,14 +49,7 @@ enum TokenFile {
     /// Writes a token to a new file.
     static func write(_ token: String, to path: String) throws {
         let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard file >= 0 else {
-            let number = errno
-            guard number == ENOENT else { throw LogError.system(number, path) }
-            let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
-            throw CommandError(
-                .notFound, "the directory \(folder) does not exist",
-                hint: "create the directory, or check the path")
-        }
+        guard file >= 0 else { throw LogError.creating(path, errno) }
         defer { _ = close(file) }
         try Array((token + "\n").utf8).withUnsafeBytes {
             try DurableFile.write($0, to: file, at: 0, path)

@@ -449,7 +449,7 @@ extension RemoteSession {
         return try !entities.isEmpty
             && entities.allSatisfy { entity in
                 guard let seen = try log.firstSeen(entity) else { return false }
-                return seen.milliseconds + RemoteSession.clockSkewMax < end
+                return seen.stamp.milliseconds + RemoteSession.clockSkewMax < end
             }
     }
 
