@@ -12,6 +12,8 @@ internal import Synchronization
 /// 4. MDB_WRITEMAP is never used, because it crashes the process if the disk is full. LMDB always
 ///    writes the lock file through a memory map, so disk space for the lock file is reserved first
 ///    (`LockFileRoom`).
+/// 5. If the lock file was deleted or replaced, writes fail. Other processes would use another lock
+///    file, so both would write at the same time and overwrite each other's commits.
 package final class Environment: Sendable {
     package struct Options: Sendable {
         /// The initial size of the map in bytes, which takes address space but no disk space.
@@ -65,6 +67,9 @@ package final class Environment: Sendable {
     package let path: String
     package let isReadOnly: Bool
     private let creates: Bool
+    /// The lock file at the time of opening; nil if its loss does no harm: nothing is written, no
+    /// other process has the file open, or lost data can be rebuilt.
+    private let lockFile: FileIdentity?
     // LMDB synchronizes access to the handle. `close` frees the handle only after all transactions
     // have left the gate.
     nonisolated(unsafe) let handle: OpaquePointer
@@ -102,6 +107,12 @@ package final class Environment: Sendable {
                 mdb_env_close(environment)
                 throw LMDBError(code, path: path)
             }
+        }
+        let needsLockFile = options.isShared && !options.isReadOnly && !options.isUnsynced
+        lockFile = needsLockFile ? FileIdentity(at: Environment.lockFile(of: path)) : nil
+        guard !needsLockFile || lockFile != nil else {
+            mdb_env_close(environment)
+            throw Environment.lockLost(path)
         }
         var stale: Int32 = 0
         mdb_reader_check(environment, &stale)
@@ -224,7 +235,11 @@ package final class Environment: Sendable {
             let transaction = WriteTransaction(begun, path: path)
             do {
                 let result = try body(transaction)
+                try checkLockFile()
                 try transaction.commit()
+                // If the lock file was deleted during the commit, another process may already have
+                // overwritten it.
+                try checkLockFile()
                 return result
             } catch let error as LMDBError where error.kind == .mapFull {
                 // The transaction has already ended, in `deinit` or in the failed commit.
@@ -233,6 +248,22 @@ package final class Environment: Sendable {
             entered = false
             try growMap()
         }
+    }
+
+    /// The path of the lock file that LMDB keeps beside a file.
+    package static func lockFile(of path: String) -> String { path + "-lock" }
+
+    private func checkLockFile() throws(LMDBError) {
+        guard let lockFile, lockFile != FileIdentity(at: Environment.lockFile(of: path)) else {
+            return
+        }
+        throw Environment.lockLost(path)
+    }
+
+    private static func lockLost(_ path: String) -> LMDBError {
+        LMDBError(
+            .lockLost, path: lockFile(of: path),
+            detail: "it was deleted or replaced while \(PathParts.name(of: path)) was open")
     }
 
     private var closed: LMDBError {

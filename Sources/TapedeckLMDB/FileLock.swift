@@ -145,9 +145,8 @@ package final class FileLock: Sendable {
 
     /// Returns whether an open file is the file at a path.
     static func isAt(_ path: String, _ file: Int32) -> Bool {
-        var (named, opened) = (stat(), stat())
-        return stat(path, &named) == 0 && fstat(file, &opened) == 0
-            && named.st_ino == opened.st_ino && named.st_dev == opened.st_dev
+        guard let opened = FileIdentity(of: file) else { return false }
+        return opened == FileIdentity(at: path)
     }
 
     // MARK: - The holder

@@ -19,7 +19,7 @@ enum LockFileRoom {
     /// errors if the lock file cannot be opened; LMDB would report these errors for the file that
     /// the lock file belongs to.
     static func reserve(for path: String) throws(LMDBError) {
-        let lock = path + "-lock"
+        let lock = Environment.lockFile(of: path)
         let file = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else {
             // On a read-only file system, LMDB needs no lock file to read, and otherwise reports

@@ -47,7 +47,7 @@ extension EventLog {
         try LogError.wrapping { try rewrite(place, path) }
         try part.place()
         // The lock file describes the last write to the old file.
-        unlink(place.log + "-lock")
+        unlink(Environment.lockFile(of: place.log))
         return ShrinkSummary(bytesBefore: before, bytes: try size(of: place.log))
     }
 

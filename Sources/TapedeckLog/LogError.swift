@@ -59,6 +59,12 @@ public struct LogError: CodedError {
         case .busy:
             self.init(
                 .busy, "\(error.path) is busy: \(error.detail)", hint: "try again", cause: error)
+        case .lockLost:
+            self.init(
+                .mustReopen,
+                "\(error.path) was deleted or replaced while the store was open; the change may"
+                    + " not be recorded",
+                hint: "open the store again; never delete its lock files", cause: error)
         case .notFound where (try? PathParts.exists(PathParts.folder(of: error.path))) == false:
             // The folder was moved or deleted; its files are not damaged.
             self.init(

@@ -101,7 +101,7 @@ final class NewStore {
         // An older program may have created a store without the lock.
         guard try !place.exists else { throw place.isThere }
         // A lock file that is already in this directory belongs to another log.
-        unlink(place.log + "-lock")
+        unlink(Environment.lockFile(of: place.log))
         hasPlacedLog = true
         try DurableFile.move(part.log, to: place.log)
         hasPlacedMarker = true
@@ -213,7 +213,9 @@ final class NewStore {
             }
         }
         if hasPlacedLog {
-            for file in [place.log, place.log + "-lock", place.indexLock] { unlink(file) }
+            for file in [place.log, Environment.lockFile(of: place.log), place.indexLock] {
+                unlink(file)
+            }
             try? DurableFile.synchronize(place.path)
             unlink(place.erasing)
         }

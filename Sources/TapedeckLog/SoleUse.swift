@@ -16,7 +16,7 @@ final class SoleUse {
     ///
     /// Throws `LogError`: `.busy` if another process has the store open, `.accessDenied`.
     init(of place: StoreDirectory, under lock: FileLock) throws(LogError) {
-        let path = place.log + "-lock"
+        let path = Environment.lockFile(of: place.log)
         let opened = open(path, O_RDWR | O_CREAT | O_NONBLOCK | O_CLOEXEC, 0o600)
         guard opened >= 0 else { throw LogError.system(errno, path) }
         var wanted = flock()

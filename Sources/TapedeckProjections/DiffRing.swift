@@ -79,7 +79,7 @@ struct DiffRing {
 /// file may reuse the number.
 struct DiffPlace: Equatable {
     fileprivate let file: UInt64
-    fileprivate let opened: OpenViews.Place
+    fileprivate let opened: FileIdentity
     let batch: UInt64
 
     func isIn(_ file: ViewsFile) -> Bool { self.file == file.number && opened == file.opened }

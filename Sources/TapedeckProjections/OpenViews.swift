@@ -9,12 +9,6 @@ internal import TapedeckLMDB
 final class OpenViews: @unchecked Sendable {
     static let shared = OpenViews()
 
-    /// Identifies a file by device and inode, because another file may appear at the same path.
-    struct Place: Hashable, Sendable {
-        let device: UInt64
-        let inode: UInt64
-    }
-
     private struct Entry {
         let environment: Environment
         var users: Int
@@ -22,44 +16,44 @@ final class OpenViews: @unchecked Sendable {
     }
 
     // Guarded by `condition`.
-    private var entries: [Place: Entry] = [:]
+    private var entries: [FileIdentity: Entry] = [:]
     private let condition = NSCondition()
 
     /// Returns the environment of a file, which `make` opens unless it is already open.
     func open(
         _ path: String, _ make: () throws -> Environment
-    ) throws -> (environment: Environment, place: Place) {
+    ) throws -> (environment: Environment, identity: FileIdentity) {
         condition.lock()
         defer { condition.unlock() }
-        while let place = OpenViews.place(path), let entry = entries[place] {
+        while let identity = FileIdentity(at: path), let entry = entries[identity] {
             if !entry.isClosing {
-                entries[place]?.users += 1
-                return (entry.environment, place)
+                entries[identity]?.users += 1
+                return (entry.environment, identity)
             }
             condition.wait()
         }
         let environment = try make()
-        guard let place = OpenViews.place(path) else {
+        guard let identity = FileIdentity(at: path) else {
             environment.close()
             throw LMDBError(.notFound, path: path, detail: "it was removed while being opened")
         }
-        entries[place] = Entry(environment: environment, users: 1)
-        return (environment, place)
+        entries[identity] = Entry(environment: environment, users: 1)
+        return (environment, identity)
     }
 
     /// Releases a file; the last user closes the file after its transactions have ended.
-    func close(_ place: Place) {
+    func close(_ identity: FileIdentity) {
         condition.lock()
-        entries[place]?.users -= 1
-        guard let entry = entries[place], entry.users == 0 else {
+        entries[identity]?.users -= 1
+        guard let entry = entries[identity], entry.users == 0 else {
             condition.unlock()
             return
         }
-        entries[place]?.isClosing = true
+        entries[identity]?.isClosing = true
         condition.unlock()
         entry.environment.close()
         condition.lock()
-        entries[place] = nil
+        entries[identity] = nil
         condition.broadcast()
         condition.unlock()
     }
@@ -68,10 +62,10 @@ final class OpenViews: @unchecked Sendable {
     func isOpen(_ path: String) -> Bool {
         condition.lock()
         defer { condition.unlock() }
-        if let place = OpenViews.place(path), entries[place] != nil { return true }
+        if let identity = FileIdentity(at: path), entries[identity] != nil { return true }
         // Closing any descriptor of the lock file drops all of this process's locks on it, so open
         // it only if this process does not have the views file open.
-        let file = Foundation.open(path + "-lock", O_RDWR | O_CLOEXEC)
+        let file = Foundation.open(Environment.lockFile(of: path), O_RDWR | O_CLOEXEC)
         guard file >= 0 else { return false }
         defer { _ = Foundation.close(file) }
         // While a process has the file open, LMDB holds a shared lock on the first byte of the lock
@@ -82,11 +76,5 @@ final class OpenViews: @unchecked Sendable {
         held.l_len = 1
         guard fcntl(file, F_GETLK, &held) == 0 else { return true }
         return held.l_type != Int16(F_UNLCK)
-    }
-
-    private static func place(_ path: String) -> Place? {
-        var facts = stat()
-        guard stat(path, &facts) == 0 else { return nil }
-        return Place(device: UInt64(facts.st_dev), inode: UInt64(facts.st_ino))
     }
 }

@@ -275,7 +275,7 @@ extension ProjectionRunner {
     }
 
     static func unlinkViews(_ path: String) {
-        for name in [path, path + "-lock"] { unlink(name) }
+        for name in [path, Environment.lockFile(of: path)] { unlink(name) }
     }
 }
 

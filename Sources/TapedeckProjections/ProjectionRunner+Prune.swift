@@ -61,7 +61,7 @@ extension ProjectionRunner {
             let path = log.directory.views(number)
             var (facts, lock) = (stat(), stat())
             guard stat(path, &facts) == 0 else { return nil }
-            let used = stat(path + "-lock", &lock) == 0 ? lock : facts
+            let used = stat(Environment.lockFile(of: path), &lock) == 0 ? lock : facts
             return (
                 number,
                 ViewsFileStatus(

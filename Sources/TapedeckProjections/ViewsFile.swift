@@ -34,7 +34,7 @@ package final class ViewsFile: Sendable {
     /// of tables is far below LMDB's limit.
     static let projectionsMax = 48
 
-    let opened: OpenViews.Place
+    let opened: FileIdentity
     private let wasClosed = Atomic(false)
 
     package init(
@@ -70,7 +70,7 @@ package final class ViewsFile: Sendable {
 
     /// Sets the timestamps of the lock file to the current time, which
     /// `ProjectionRunner.viewsFiles` then reports as the time of the last use.
-    private func noteUse() { utimes(environment.path + "-lock", nil) }
+    private func noteUse() { utimes(Environment.lockFile(of: environment.path), nil) }
 
     private static func openTables(
         _ projections: [Digest16], _ environment: Environment

@@ -69,6 +69,12 @@ public struct ServerError: CodedError {
         case .busy:
             self.init(
                 .busy, "\(error.path) is busy: \(error.detail)", hint: "try again", cause: error)
+        case .lockLost:
+            self.init(
+                .mustReopen,
+                "\(error.path) was deleted or replaced while the server was running; the change may"
+                    + " not be recorded",
+                hint: "start the server again; never delete its lock files", cause: error)
         case .notFound:
             self.init(
                 .notFound, "there is no \(error.path)", hint: "check the directory", cause: error)

@@ -5,7 +5,7 @@ internal import TapedeckSyncProtocol
 
 /// Reads the head positions that a server announces on a live connection.
 enum LiveHeads {
-    /// The time without a sign of life after which a live connection is considered dead; servers
+    /// The time without a head after which a live connection is considered dead; servers
     /// repeat the head every 15 s.
     static let silenceMax = Duration.seconds(40)
     /// The maximum size of a line; a line with a head has about 80 bytes.
@@ -19,11 +19,11 @@ enum LiveHeads {
 
     /// Reads heads until the connection ends.
     ///
-    /// Only a complete comment or head is a sign of life. Other bytes prove nothing: a proxy may
-    /// send them forever while no head gets through.
+    /// Only a complete head is a sign of life. Other bytes, such as comments, prove nothing: a proxy
+    /// may send them forever while no head gets through.
     ///
     /// Throws `Failure`, the error of `parts`, or `HTTPBodyError.tooSlow` if `silenceMax` passes
-    /// without a sign of life.
+    /// without a head.
     static func read<Parts: AsyncSequence & Sendable>(
         _ parts: Parts, _ clock: ConnectionClock,
         announce: @escaping @Sendable (UInt64) -> Void
@@ -41,11 +41,8 @@ enum LiveHeads {
                     }
                     let text = String(decoding: line, as: UTF8.self)
                     line.removeAll(keepingCapacity: true)
-                    if let head = try head(in: text) {
-                        announce(head)
-                    } else if !text.hasPrefix(":") {
-                        continue
-                    }
+                    guard let head = try head(in: text) else { continue }
+                    announce(head)
                     watchdog.moveDeadline(to: clock.now() + silenceMax)
                 }
             }
