@@ -5,9 +5,9 @@ import Testing
 
 @testable import TapedeckLog
 
-/// A lock file that somebody deletes while a store is open, such as to end a `busy` error.
+/// A user deletes the lock file of a store that is open, such as to end a `busy` error.
 @Suite(.offTasks) struct LockFileLossTests {
-    /// If a process went on writing, it and the next process would overwrite each other's events.
+    /// If the process still wrote, it and the next process would overwrite each other's events.
     @Test(arguments: [false, true])
     func storeAcceptsNoEventsAfterTheLossOfItsLockFile(isReplaced: Bool) throws {
         let directory = try TemporaryDirectory()
