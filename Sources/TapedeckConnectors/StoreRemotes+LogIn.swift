@@ -276,14 +276,40 @@ extension StoreRemotes {
         try await signIn(account, at: remote, replacesOthers: replacesOthers)
         login.account = account
         try logins.write(login, for: remote)
-        // The sync may have been waiting for this login, so end its wait.
         try await offThread {
+            try endIfRemoved(remote)
+            // The sync may have been waiting for this login, so end its wait.
             var row = try RemoteRow.named(remote.name, in: log)
             row.wait = nil
             row.contactedAt = log.now()
             try log.record(observations, rows: [row.row])
         }
         return account
+    }
+
+    /// Ends the login that was just written if the remote was removed in the meantime.
+    @available(*, noasync)
+    private func endIfRemoved(_ remote: Remote) throws {
+        do {
+            try runner.read([Remotes().name]) { try self.checkIsThere(remote, $0) }
+        } catch let error as SyncError where error.code == .notFound {
+            logins.remove(remote.name)
+            try log.record(signedOut(of: remote.system))
+            throw error
+        }
+    }
+
+    /// Throws `.notFound` if a remote was removed, or its address was changed.
+    private func checkIsThere(_ remote: Remote, _ views: some ViewReader) throws {
+        let isThere = try Remotes.all(views).contains {
+            ($0.name, $0.system, $0.url) == (remote.name, remote.system, remote.url)
+        }
+        guard isThere else {
+            throw SyncError(
+                .notFound,
+                "\(remote.name) was removed, or its address was changed, during the login",
+                hint: "storectl remote list shows the remotes; log in again")
+        }
     }
 
     /// Returns the next step of a login or sign-up.
@@ -319,7 +345,8 @@ extension StoreRemotes {
             return try account.check(against: former, at: remote)
         }
         let (projections, device) = (projections, log.origin)
-        try await runner.decide(reading: [projections.accounts.name]) { views in
+        try await runner.decide(reading: [projections.accounts.name, Remotes().name]) { views in
+            try checkIsThere(remote, views)
             let queries = VideoQueries(views, projections: projections)
             // Another login may have arrived since the first check.
             let isOwner = try queries.owners(at: remote.system).contains {

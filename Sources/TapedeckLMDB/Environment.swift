@@ -12,8 +12,8 @@ internal import Synchronization
 /// 4. MDB_WRITEMAP is never used, because it crashes the process if the disk is full. LMDB always
 ///    writes the lock file through a memory map, so disk space for the lock file is reserved first
 ///    (`LockFileRoom`).
-/// 5. If the lock file was deleted or replaced, writes fail. Other processes would use another lock
-///    file, so both would write at the same time and overwrite each other's commits.
+/// 5. If the file or its lock file was deleted or replaced, writes fail (`WriterLock`). Otherwise,
+///    processes that opened the file before and after would overwrite each other's commits.
 package final class Environment: Sendable {
     package struct Options: Sendable {
         /// The initial size of the map in bytes, which takes address space but no disk space.
@@ -67,9 +67,9 @@ package final class Environment: Sendable {
     package let path: String
     package let isReadOnly: Bool
     private let creates: Bool
-    /// The lock file at the time of opening; nil if its loss does no harm: nothing is written, no
-    /// other process has the file open, or lost data can be rebuilt.
-    private let lockFile: FileIdentity?
+    /// Nil if the loss of the lock file does no harm, because no other process has the file open, or
+    /// lost data can be rebuilt.
+    private let writers: WriterLock?
     // LMDB synchronizes access to the handle. `close` frees the handle only after all transactions
     // have left the gate.
     nonisolated(unsafe) let handle: OpaquePointer
@@ -84,7 +84,7 @@ package final class Environment: Sendable {
         if exists, try PageFile(path).byteCount > 0 || !options.creates {
             try Environment.checkPages(path)
         }
-        if options.isShared { try LockFileRoom.reserve(for: path) }
+        let lock = options.isShared ? try LockFileRoom.reserve(for: path) : nil
         var created: OpaquePointer?
         let code = mdb_env_create(&created)
         guard code == MDB_SUCCESS, let environment = created else {
@@ -105,19 +105,16 @@ package final class Environment: Sendable {
             let code = step()
             guard code == MDB_SUCCESS else {
                 mdb_env_close(environment)
+                // The pages were checked, so the lock file is not one of LMDB.
+                if code == MDB_INVALID, options.isShared { throw WriterLock.replaced(path) }
                 throw LMDBError(code, path: path)
             }
-        }
-        let needsLockFile = options.isShared && !options.isReadOnly && !options.isUnsynced
-        lockFile = needsLockFile ? FileIdentity(at: Environment.lockFile(of: path)) : nil
-        guard !needsLockFile || lockFile != nil else {
-            mdb_env_close(environment)
-            throw Environment.lockLost(path)
         }
         var stale: Int32 = 0
         mdb_reader_check(environment, &stale)
         handle = environment
         isReadOnly = options.isReadOnly
+        writers = options.isUnsynced ? nil : lock.map { WriterLock(environment, path, $0) }
         creates = options.creates
         self.path = path
         staleReaders.store(Int(stale), ordering: .relaxed)
@@ -221,50 +218,39 @@ package final class Environment: Sendable {
         }
         while true {
             guard gate.enter() else { throw closed }
+            writers?.enter()
             var entered = true
-            defer { if entered { gate.leave() } }
+            func leave() {
+                guard entered else { return }
+                writers?.leave()
+                gate.leave()
+                entered = false
+            }
+            defer { leave() }
             var begun: OpaquePointer?
             let code = mdb_txn_begin(handle, nil, 0, &begun)
             if code == MDB_MAP_RESIZED {
-                gate.leave()
-                entered = false
+                leave()
                 try adoptMapSize()
                 continue
             }
             guard code == MDB_SUCCESS, let begun else { throw LMDBError(code, path: path) }
             let transaction = WriteTransaction(begun, path: path)
             do {
+                try writers?.exclude(others: transaction)
                 let result = try body(transaction)
-                try checkLockFile()
                 try transaction.commit()
-                // If the lock file was deleted during the commit, another process may already have
-                // overwritten it.
-                try checkLockFile()
                 return result
             } catch let error as LMDBError where error.kind == .mapFull {
                 // The transaction has already ended, in `deinit` or in the failed commit.
             }
-            gate.leave()
-            entered = false
+            leave()
             try growMap()
         }
     }
 
     /// The path of the lock file that LMDB keeps beside a file.
     package static func lockFile(of path: String) -> String { path + "-lock" }
-
-    private func checkLockFile() throws(LMDBError) {
-        guard let lockFile, lockFile != FileIdentity(at: Environment.lockFile(of: path)) else {
-            return
-        }
-        throw Environment.lockLost(path)
-    }
-
-    private static func lockLost(_ path: String) -> LMDBError {
-        LMDBError(
-            .lockLost, path: lockFile(of: path),
-            detail: "it was deleted or replaced while \(PathParts.name(of: path)) was open")
-    }
 
     private var closed: LMDBError {
         LMDBError(.busy, path: path, detail: "the environment is closed")

@@ -19,8 +19,8 @@ package struct LMDBError: Error, CustomStringConvertible {
         case incompatible
         /// There are too many readers, or a lock is not available.
         case busy
-        /// The file's lock file was deleted or replaced while the file was open.
-        case lockLost
+        /// The file or its lock file was deleted or replaced while the file was open.
+        case replaced
         /// The file does not exist.
         case notFound
         /// The path cannot name a file: it is too long, or has a loop of symbolic links or a link

@@ -13,23 +13,26 @@ enum LockFileRoom {
     /// The unit of `st_blocks`, independent of the file system's block size.
     private static let bytesPerBlock = 512
 
-    /// Reserves the space without changing the file's contents.
+    /// Reserves the space without changing the file's contents, and returns the lock file; nil if
+    /// the file system is read-only.
     ///
     /// Throws `LMDBError`: `.diskFull` if there is not enough space, and `.accessDenied` and other
     /// errors if the lock file cannot be opened; LMDB would report these errors for the file that
     /// the lock file belongs to.
-    static func reserve(for path: String) throws(LMDBError) {
+    static func reserve(for path: String) throws(LMDBError) -> FileIdentity? {
         let lock = Environment.lockFile(of: path)
         let file = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard file >= 0 else {
             // On a read-only file system, LMDB needs no lock file to read, and otherwise reports
             // the error.
-            if errno == EROFS { return }
+            if errno == EROFS { return nil }
             throw LMDBError(errno, path: lock)
         }
         defer { _ = close(file) }
         var facts = stat()
-        if fstat(file, &facts) == 0, Int(facts.st_blocks) * bytesPerBlock >= byteCount { return }
+        if fstat(file, &facts) == 0, Int(facts.st_blocks) * bytesPerBlock >= byteCount {
+            return FileIdentity(of: file)
+        }
         #if canImport(Darwin)
             var request = fstore_t(
                 fst_flags: UInt32(F_ALLOCATEALL), fst_posmode: F_PEOFPOSMODE, fst_offset: 0,
@@ -42,5 +45,6 @@ enum LockFileRoom {
             throw LMDBError(
                 .diskFull, number: code, path: lock, detail: String(cString: strerror(code)))
         }
+        return FileIdentity(of: file)
     }
 }

@@ -59,12 +59,14 @@ public struct LogError: CodedError {
         case .busy:
             self.init(
                 .busy, "\(error.path) is busy: \(error.detail)", hint: "try again", cause: error)
-        case .lockLost:
+        case .replaced:
             self.init(
                 .mustReopen,
-                "\(error.path) was deleted or replaced while the store was open; the change may"
-                    + " not be recorded",
-                hint: "open the store again; never delete its lock files", cause: error)
+                "\(error.path) or \(error.path)-lock was deleted or replaced while processes had the"
+                    + " store open",
+                hint: "end all processes that use the store, and open it again; never change"
+                    + " its files",
+                cause: error)
         case .notFound where (try? PathParts.exists(PathParts.folder(of: error.path))) == false:
             // The folder was moved or deleted; its files are not damaged.
             self.init(

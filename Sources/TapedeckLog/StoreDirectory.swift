@@ -70,7 +70,7 @@ package struct StoreDirectory: Sendable {
     }
 
     /// Returns the names of the entries in the directory.
-    func names() throws(LogError) -> [String] {
+    package func names() throws(LogError) -> [String] {
         do {
             return try FileManager.default.contentsOfDirectory(atPath: path)
         } catch {

@@ -113,7 +113,7 @@ extension ErrorCode {
     ///
     /// Check the disk, then open the store again.
     public static let inputOutput = ErrorCode(rawValue: "inputOutput")
-    /// The log stopped after an earlier I/O error, or its lock file was deleted while it was open.
+    /// The log stopped after an earlier I/O error, or its files were replaced while it was open.
     ///
     /// Close the store and open it again.
     public static let mustReopen = ErrorCode(rawValue: "mustReopen")

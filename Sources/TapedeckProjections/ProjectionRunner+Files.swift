@@ -239,7 +239,7 @@ extension ProjectionRunner {
     /// has an unused file open can keep reading the file after the file's name is removed.
     private func removeUnusedFiles() throws {
         let used = try log.viewsNumbers()
-        let names = try FileManager.default.contentsOfDirectory(atPath: log.directory.path)
+        let names = try log.directory.names()
         for name in names where name.hasPrefix("views-") {
             guard let number = StoreDirectory.viewsNumber(ofFile: name), !used.contains(number)
             else {

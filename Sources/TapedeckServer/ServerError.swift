@@ -69,12 +69,15 @@ public struct ServerError: CodedError {
         case .busy:
             self.init(
                 .busy, "\(error.path) is busy: \(error.detail)", hint: "try again", cause: error)
-        case .lockLost:
+        case .replaced:
             self.init(
                 .mustReopen,
-                "\(error.path) was deleted or replaced while the server was running; the change may"
-                    + " not be recorded",
-                hint: "start the server again; never delete its lock files", cause: error)
+                "\(error.path) or \(error.path)-lock was deleted or replaced while processes had the"
+                    + " data open",
+                hint:
+                    "end all processes that use the data, and start the server again; never change"
+                    + " its files",
+                cause: error)
         case .notFound:
             self.init(
                 .notFound, "there is no \(error.path)", hint: "check the directory", cause: error)

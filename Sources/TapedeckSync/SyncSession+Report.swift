@@ -21,8 +21,7 @@ extension SyncSession {
     /// Returns how many events the server lacks: for each origin, the last sequence number that the
     /// server has and the number of later events.
     ///
-    /// Until the server has reported its last sequence numbers, the result is based on its
-    /// receipts, as in `outbox` and `status`.
+    /// Until the server has reported its last sequence numbers, the result is based on receipts.
     func lacking() throws(LogError) -> [(origin: OriginID, from: UInt64, count: UInt64)] {
         let known = state.acknowledged
         guard !known.isEmpty else { return try upstream.undelivered(in: log) }
@@ -33,12 +32,14 @@ extension SyncSession {
     }
 
     /// Returns the final report, with the pending events and the reason why each is pending.
+    ///
+    /// As in `outbox` and `status`, an event is pending until its receipt is recorded.
     func finalReport(_ failure: SyncFailure?) throws(LogError) -> SyncReport {
         var report = report
         report.failure = failure.map(named)
         report.until = state.refusedUntil
         guard try upstream.isCounted(in: log) else { return report }
-        for (origin, from, count) in try lacking() {
+        for (origin, from, count) in try upstream.undelivered(in: log) {
             let parked = state.parked[origin]
             guard parked != nil || failure != nil else { continue }
             let reason = parked?.code ?? failure?.code ?? .offline

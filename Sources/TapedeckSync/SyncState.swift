@@ -158,14 +158,7 @@ package struct SyncState: Sendable {
     private var failedPhase: Phase?
     /// The backoff for parked origins, which grows even if everything else succeeds.
     private var parking: Backoff
-    /// The backoff for the live connection, which grows even if everything else succeeds.
-    private var listening: Backoff
-    /// The time since which the session has been listening, in milliseconds since 1970.
-    private var listeningSince: UInt64?
-    /// The time before which the live connection is not opened again, and the reason.
-    private var liveWait: SyncWait?
-    /// The time of the next handshake without a live connection, in milliseconds since 1970.
-    private var pollAt: UInt64 = 0
+    private var listening: Listening
     private var pushBytes = SyncLimits.pushBytesUsual
     private var search: ForkSearch?
     /// The origins whose chain was reported to differ although their last event is the same.
@@ -197,16 +190,12 @@ package struct SyncState: Sendable {
     private static let idlePushesMax = 3
     private static let renewalsMax = 3
     private static let healsMax = 16
-    /// The time, in milliseconds, after which a live connection is considered to have worked.
-    ///
-    /// A server or proxy that ends every connection early must not cause a pull at each end.
-    private static let listeningMin: UInt64 = 10_000
 
     package init(_ options: Options = Options()) {
         self.options = options
         backoff = Backoff(longest: options.backoffMax)
         parking = Backoff(longest: options.backoffMax)
-        listening = Backoff(longest: options.backoffMax)
+        listening = Listening(pollsWithin: options.backoffMax)
     }
 
     /// Handles an input and returns the next action.
@@ -307,25 +296,6 @@ package struct SyncProblem: Hashable, Sendable {
         self.sequence = sequence
         self.message = message
     }
-}
-
-/// A binary search for the first event at which two histories of an origin differ.
-private struct ForkSearch: Sendable {
-    let origin: OriginID
-    /// The last sequence number at which the histories are known to agree; 0 if there is none.
-    var agreed: UInt64 = 0
-    /// The first sequence number at which the histories are known to differ.
-    var differs: UInt64
-    /// Whether the server has confirmed the difference for the event itself, rather than only for a
-    /// chain.
-    var isConfirmed: Bool
-    /// Whether the server has shown a difference; false if its chain differs, but every event that
-    /// can be compared is the same.
-    var isProved = false
-
-    var isOver: Bool { isConfirmed && differs == agreed + 1 }
-    /// The next sequence number to ask the server about.
-    var asked: UInt64 { isConfirmed ? agreed + (differs - agreed) / 2 : differs }
 }
 
 // MARK: - Next action
@@ -471,19 +441,10 @@ extension SyncState {
     private mutating func settle(
         _ now: UInt64, _ random: inout some RandomNumberGenerator
     ) -> Action {
-        // If the clock has been set back, the ends of the waits are too far away.
-        guard var wait = liveWait, wait.until > now,
-            wait.until - now <= RetryAfter.secondsMax * 1_000
-        else {
-            liveWait = nil
-            listeningSince = listeningSince ?? now
+        guard let wait = listening.pause(at: now, &random) else {
             phase = .settled
             return .listen
         }
-        if pollAt <= now || pollAt - now > options.backoffMax {
-            pollAt = now + listening.fail(retryAfter: nil, &random)
-        }
-        wait.until = min(wait.until, pollAt)
         phase = .polling(wait)
         return .wait(wait)
     }
@@ -491,16 +452,7 @@ extension SyncState {
     private mutating func liveEnded(
         _ failure: SyncFailure, _ now: UInt64, _ random: inout some RandomNumberGenerator
     ) -> Action {
-        if let since = listeningSince, now >= since + SyncState.listeningMin {
-            listening.succeed()
-        }
-        listeningSince = nil
-        let pause = listening.fail(retryAfter: nil, &random)
-        pollAt = now + pause
-        // A plain sync needs no live connection, so the wait does not apply to later syncs.
-        liveWait = SyncWait(
-            reason: failure.code, message: failure.message,
-            until: now + max(pause, failure.retryAfter ?? 0))
+        listening.ended(failure, now, &random)
         return phase == .settled ? settle(now, &random) : .none
     }
 

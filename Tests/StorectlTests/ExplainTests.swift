@@ -56,7 +56,7 @@ import Testing
         #expect(try storectl.succeed("explain", "6").stdout.contains("watch-later"))
     }
 
-    @Test func textOutputShowsTimesInsteadOfNumbers() throws {
+    @Test func textOutputShowsTimesAndNoEmptyFields() throws {
         let storectl = try Storectl.demo()
         let text = try storectl.succeed("explain", "videos", Self.video).stdout
         #expect(text.contains("newestAt\t2012-05-"))
@@ -64,6 +64,8 @@ import Testing
         #expect(text.contains("broadcasts\t2"))
         let later = try storectl.succeed("explain", "watch-later", "vimeo:1084537").stdout
         #expect(later.contains("since\t2012-05-03T18:22:00.000Z"))
+        #expect(!later.contains("firstBroadcast"))
+        #expect(!(text + later).contains("\tfalse\n") && !(text + later).contains("\t0\n"))
     }
 
     @Test func explainBuildsNoViews() throws {

@@ -36,4 +36,18 @@ import Testing
         let script = try Storectl().succeed("completions", shell).stdout
         for name in ["ingest", "watch-later", "doctor"] { #expect(script.contains(name)) }
     }
+
+    /// The shell runs the program in this way when the user presses Tab after `sync`.
+    @Test func remotesAreCompletedFromTheStoreOfTheCommandLine() throws {
+        let (mine, other) = (try Storectl.empty(), try Storectl.empty())
+        try mine.succeed("remote", "add", "shows", "tvmaze", "http://127.0.0.1:1")
+        let tab = ["---completion", "sync", "--", "positional@0", "2", "0", "storectl", "sync"]
+        #expect(try mine.run(tab + [""]).stdout == "shows\n")
+        #expect(try other.run(tab + [""]).stdout == "\n")
+        for words in [["--store", mine.store, ""], ["--store=" + mine.store, ""]] {
+            #expect(try other.run(tab + words).stdout == "shows\n")
+        }
+        let missing = try mine.run(tab + ["--store", mine.store + "-2", ""])
+        #expect(missing.exit == 0 && missing.stderr.isEmpty)
+    }
 }

@@ -39,6 +39,28 @@ import Testing
         try checkFails(at: loss.url + "/v1", code: "offline")
     }
 
+    /// The remote is removed, or gets another address, while it checks the password.
+    @Test(arguments: [
+        ["remove", "home", "--yes"], ["add", "home", "shelby", "http://127.0.0.1:1/v1"],
+    ])
+    func loginAtARemovedRemoteKeepsNothing(_ change: [String]) throws {
+        let (remote, store) = (try ShelbyProcess(), store)
+        let proxy = try AnswerLoss(to: remote.port, losing: "POST /v1/token") {
+            let run = try? store.run(["remote"] + change)
+            #expect(run?.exit == 0)
+        }
+        defer { proxy.stop() }
+        try store.succeed("remote", "add", "home", "shelby", proxy.url + "/v1")
+        let (user, secret) = (remote.document["user"]?.text, remote.document["password"]?.text)
+        let password = try store.file("password", (try #require(secret) + "\n").utf8)
+        try store.checkFails(
+            "login", "home", "--user", try #require(user), "--password-file", password,
+            code: "notFound", exit: 4, says: "was removed, or its address was changed")
+        #expect(!FileManager.default.fileExists(atPath: store.store + "/logins/home.json"))
+        let accounts = try store.succeed("query", "accounts", "--json").document["accounts"]?.list
+        #expect(accounts?.allSatisfy { $0["isSignedIn"] == .bool(false) } == true)
+    }
+
     @Test func unreachableServerNamesTheRemote() throws {
         try checkFails(at: "http://127.0.0.1:1/v1", code: "offline")
         try checkFails(at: "https://127.0.0.1:1/v1", code: "offline")

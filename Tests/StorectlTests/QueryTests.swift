@@ -23,6 +23,26 @@ import Testing
         #expect(found == texts)
     }
 
+    /// A script that counts lines must not take the first page for the complete list.
+    @Test func listsCutByTheDefaultLimitSaySoOnStderr() throws {
+        let storectl = try Storectl.empty()
+        let lines = (1...51).map {
+            Samples.line("CommentPosted", #"{"video":"vimeo:1","text":"no. \#($0)"}"#)
+        }
+        try storectl.succeed("append", "--file", "-", input: lines.joined())
+        let query = ["query", "comments", "vimeo:1"]
+        let page = try storectl.run(query)
+        #expect(page.stdout.split(separator: "\n").count == 50)
+        let notice = "there is more: --cursor "
+        #expect(page.stderr.hasPrefix(notice))
+        let cursor = page.stderr.dropFirst(notice.count).split(separator: "\n")[0]
+        let rest = try storectl.run(query + ["--cursor", String(cursor)])
+        #expect(rest.stdout.contains("no. 51") && rest.stderr.isEmpty)
+        for more in [["--limit", "7"], ["--json"]] {
+            #expect(try storectl.run(query + more).stderr.isEmpty)
+        }
+    }
+
     @Test func newsStartsAfterThePositionMarkedAsSeen() throws {
         let storectl = try Storectl.empty()
         func share(_ broadcast: String) throws {

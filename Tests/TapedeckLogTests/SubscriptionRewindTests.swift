@@ -49,47 +49,6 @@ import Testing
         log.close()
     }
 
-    /// The copy is written over the file while the store is open and a loop waits for events.
-    ///
-    /// LMDB may return to a commit that is earlier than the commit of the copy, so the test reads
-    /// the head.
-    @Test func logRestoredUnderAnOpenStoreIsDetected() async throws {
-        let directory = try TemporaryDirectory()
-        let log = try directory.store()
-        try appended(300, in: log)
-        let path = directory.file("store/log.mdb")
-        let copy = try Data(contentsOf: URL(fileURLWithPath: path))
-        try appended(20, in: log)
-        let mails = try subscribe(log)
-        let (_, last) = try await read(mails, 320)
-        let gone = try #require(try event(320, in: log))
-        try await acknowledge(310, mails)
-        let waiting = Task { try await read(mails, 1, after: last) }
-        try await Task.sleep(for: .milliseconds(20))
-
-        let file = try #require(FileHandle(forWritingAtPath: path))
-        // The file is never shorter than its first pages, because an open store may read these
-        // pages at any time.
-        try file.write(contentsOf: copy)
-        try file.truncate(atOffset: UInt64(copy.count))
-        try file.close()
-        try appended(9, in: log, type: "After")
-        var (found, place) = try await waiting.value
-        let head = log.head.rawValue
-        #expect(head < 320)
-        let error = await #expect(throws: LogError.self) {
-            try await mails.acknowledge(through: gone)
-        }
-        #expect(error?.code == .notFound)
-        while found.last != head {
-            let more = try await read(mails, 1, after: place)
-            found += more.positions
-            place = more.place
-        }
-        #expect(found == Array(1...head))
-        log.close()
-    }
-
     private func appended(_ count: Int, orNone log: EventLog) throws {
         if count > 0 { try appended(count, in: log) }
     }

@@ -162,6 +162,28 @@ struct AnchorBugTests {
         #expect(try a.notes() == ["1", "2", "3"] && b.notes() == ["1", "2", "3"])
     }
 
+    /// The server was restored from a backup, and the connection ends before the new lineage is read.
+    @Test func reportAndOutboxCountTheSameEvents() throws {
+        let rig = SyncRig()
+        let a = try rig.store("a")
+        for number in 1...3 { try a.note("\(number)") }
+        try rig.sync(a)
+        let image = rig.server.image
+        for number in 4...5 { try a.note("\(number)") }
+        try rig.sync(a)
+        rig.server.restore(image)
+        try a.note("6")
+        let done = try rig.sync(a) { _, request in
+            switch request {
+            case .push, .pull: .isLost
+            default: .arrives
+            }
+        }
+        #expect(done.report.failure?.code == .offline && done.report.waitingCount == 6)
+        #expect(try SyncStatus.all(in: a).first?.undelivered == 6)
+        #expect(try EventDelivery.undelivered(to: "server", in: a, limit: 10).count == 6)
+    }
+
     /// waves#671: a refusal deletes the user's work.
     @Test func refusedEventsStayVisibleAndBlockNothing() throws {
         let rig = SyncRig { $0.id.sequence == 2 ? ErrorCode(rawValue: "policy") : nil }

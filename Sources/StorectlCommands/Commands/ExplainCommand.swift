@@ -29,7 +29,8 @@ struct ExplainCommand: ParsableCommand {
     @Argument(
         help: ArgumentHelp(
             "An event's id or position, or a projection's name followed by KEY.",
-            valueName: "event|projection"))
+            valueName: "event|projection"),
+        completion: .list(ShippedProjections.names))
     var subject: String
 
     @Argument(

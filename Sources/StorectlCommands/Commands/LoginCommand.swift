@@ -35,7 +35,9 @@ struct LoginCommand: AsyncParsableCommand {
               storectl login home --oauth --provider twitter --consumer-file consumer
             """)
 
-    @Argument(help: ArgumentHelp("The remote's name.", valueName: "name"))
+    @Argument(
+        help: ArgumentHelp("The remote's name.", valueName: "name"),
+        completion: RemoteNames.completion)
     var name: String
 
     @Option(help: "Your user name or email address on the remote (default: ask).")

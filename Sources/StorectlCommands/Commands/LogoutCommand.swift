@@ -27,7 +27,9 @@ struct LogoutCommand: AsyncParsableCommand {
               storectl logout home --json
             """)
 
-    @Argument(help: ArgumentHelp("The remote's name.", valueName: "name"))
+    @Argument(
+        help: ArgumentHelp("The remote's name.", valueName: "name"),
+        completion: RemoteNames.completion)
     var name: String
 
     @Flag(help: "Also end the account's other sessions.")

@@ -44,7 +44,10 @@ struct OutboxListCommand: ParsableCommand {
         let report = try options.withLogAndRemotes { log, remotes in
             try OutboxPage(log, remotes, limit: page.limit, cursor: page.cursor)
         }
-        try options.print(report.json) { report.write(&$0) }
+        try options.print(report.json) {
+            report.write(&$0)
+            page.remark(next: report.next, &$0)
+        }
     }
 }
 
@@ -172,7 +175,7 @@ private struct OutboxPage {
     }
 
     private var items: [Item] = []
-    private var next: String?
+    private(set) var next: String?
 
     init(_ log: EventLog, _ remotes: StoreRemotes?, limit: Int, cursor: String?) throws {
         let after = try cursor.map { try Place(cursor: $0) }
@@ -301,7 +304,6 @@ private struct OutboxPage {
             }
         }
         text.table(table)
-        if let next { text.remark("there is more: --cursor \(ShellWord.quoted(next))") }
     }
 }
 

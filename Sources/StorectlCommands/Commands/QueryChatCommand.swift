@@ -59,9 +59,7 @@ struct QueryChatCommand: ParsableCommand {
                 ])
             }
             text.table(table)
-            if let next = found.next {
-                text.remark("there are older messages: --cursor \(ShellWord.quoted(next))")
-            }
+            page.remark(next: found.next, &text, saying: "there are older messages")
         }
     }
 }

@@ -56,7 +56,11 @@ struct QueryScheduleChangesCommand: ParsableCommand {
                 ])
             }
             text.table(table)
-            if changes.more { text.remark("there is more: --after \(changes.head)") }
+            if changes.more {
+                text.more(
+                    "there is more: --after \(changes.head)",
+                    isLimitSet: limit != QueryLimits.pageCountDefault)
+            }
         }
     }
 }

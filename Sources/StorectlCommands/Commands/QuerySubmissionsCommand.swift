@@ -48,7 +48,9 @@ struct QuerySubmissionsCommand: ParsableCommand {
             }
             text.table(table)
             if let next = found.next {
-                text.remark("there is more: --cursor \(ShellWord.quoted(next))")
+                text.more(
+                    "there is more: --cursor \(ShellWord.quoted(next))",
+                    isLimitSet: limit != QueryLimits.submissionsCountDefault)
             }
         }
     }

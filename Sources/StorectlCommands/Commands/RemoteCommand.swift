@@ -146,7 +146,7 @@ struct RemoteRemoveCommand: ParsableCommand {
 
     @Argument(
         help: ArgumentHelp("The remote's name, or a server's URL.", valueName: "name"),
-        completion: .default)
+        completion: RemoteNames.completion)
     var name: String
 
     @Flag(help: "Skip the confirmation.")

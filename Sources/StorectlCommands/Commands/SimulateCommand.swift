@@ -22,7 +22,8 @@ struct SimulateCommand: AsyncParsableCommand {
             """)
 
     @Argument(
-        help: ArgumentHelp("The system: shelby, tvmaze, whale or birdtube.", valueName: "system"))
+        help: ArgumentHelp("The system: shelby, tvmaze, whale or birdtube.", valueName: "system"),
+        completion: .list(SimulatedSystem.allCases.map(\.rawValue)))
     var system: String
 
     @Option(help: ArgumentHelp("The port; 0 for any free port.", valueName: "n"))

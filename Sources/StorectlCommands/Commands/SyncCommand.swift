@@ -32,7 +32,8 @@ struct SyncCommand: AsyncParsableCommand {
               storectl sync home --unlist following
             """)
 
-    @Argument(help: "The server's URL, or the name of a remote.")
+    @Argument(
+        help: "The server's URL, or the name of a remote.", completion: RemoteNames.completion)
     var target: String
 
     @Flag(help: "Stay connected and receive changes as they happen.")

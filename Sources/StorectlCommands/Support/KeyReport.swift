@@ -40,7 +40,9 @@ struct KeyReport {
             fields.append(("frozen", "since \(frozen.event): \(frozen.reason)"))
         }
         if told.state == nil { fields.append(("state", "none: no event has an effect")) }
-        fields += (told.state ?? []).map { ($0.name, KeyReport.value(of: $0)) }
+        // Most fields are counts and marks that this key lacks.
+        fields += (told.state ?? []).filter { !["0", "false"].contains($0.value) }
+            .map { ($0.name, KeyReport.value(of: $0)) }
         fields += [("items", String(told.items)), ("rows", String(told.rows))]
         text.fields(fields)
         guard !told.events.isEmpty else { return }

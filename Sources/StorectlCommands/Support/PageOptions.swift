@@ -12,7 +12,12 @@ struct PageOptions: ParsableArguments {
     var cursor: String?
 
     /// Adds a remark to a text report if there are more entries.
-    func remark(next: String?, _ report: inout TextReport) {
-        if let next { report.remark("there is more: --cursor \(ShellWord.quoted(next))") }
+    func remark(
+        next: String?, _ report: inout TextReport, saying what: String = "there is more"
+    ) {
+        guard let next else { return }
+        report.more(
+            "\(what): --cursor \(ShellWord.quoted(next))",
+            isLimitSet: limit != QueryLimits.pageCountDefault)
     }
 }

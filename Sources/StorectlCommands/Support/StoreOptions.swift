@@ -109,6 +109,7 @@ struct StoreOptions: ParsableArguments {
             var report = TextReport()
             text(&report)
             try StandardOutput.write(report.text)
+            report.notices.forEach(StandardOutput.diagnose)
         }
     }
 }

@@ -1,6 +1,8 @@
 /// A report for people, built line by line.
 struct TextReport {
     private(set) var text = ""
+    /// The lines to print on stderr after the report.
+    private(set) var notices: [String] = []
     let isTerminal: Bool
     let width: Int
 
@@ -15,6 +17,18 @@ struct TextReport {
     /// Adds a line only if the report is printed to a terminal.
     mutating func remark(_ line: String) {
         if isTerminal { self.line(line) }
+    }
+
+    /// Adds a remark about the entries that are not on this page.
+    ///
+    /// Without a terminal, the remark is printed on stderr if the user set no limit, because a
+    /// script must not mistake the page for the complete list.
+    mutating func more(_ line: String, isLimitSet: Bool) {
+        if isTerminal {
+            self.line(line)
+        } else if !isLimitSet {
+            notices.append(line)
+        }
     }
 
     /// Adds one line per name and value, with aligned values.

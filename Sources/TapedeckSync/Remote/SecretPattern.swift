@@ -1,23 +1,16 @@
 internal import Foundation
 
-/// Finds a secret in text from a remote, however the remote spells the secret's characters.
+/// Finds a secret in text from a remote, however the remote escapes it.
 ///
-/// A remote may repeat a request in an error: as it was sent, in capitals, or escaped for JSON, HTML
-/// or a URL, and each character in another way. Escapes are made of Unicode scalars, so secrets and
-/// texts are compared by scalars.
+/// A remote may repeat a request in an error: as it was sent, in capitals, encoded, or escaped, even
+/// several times. Therefore, the text is searched at each stage of decoding (`EscapedText`).
 struct SecretPattern {
-    /// The number of leading scalars by which a secret is recognized, because messages shorten long
-    /// values.
+    /// The number of leading characters by which a secret is recognized, because messages shorten
+    /// long values.
     private static let recognizedCount = 8
 
-    private let secret: [Unicode.Scalar]
-    /// The spellings of the first scalar; those of the others are rarely needed.
-    private let first: [[Unicode.Scalar]]
-
-    private init(_ secret: String) {
-        self.secret = Array(secret.unicodeScalars)
-        first = self.secret.first.map(SecretPattern.spellings) ?? []
-    }
+    /// The secret's code points, as `folded` returns them.
+    private let secret: [UInt32]
 
     /// Returns the patterns of a secret, including those of its normal forms, and of its Base64 and
     /// hexadecimal texts.
@@ -30,16 +23,20 @@ struct SecretPattern {
         let fields = [secret, RemoteRequest.segment(secret)]
         let texts =
             whole + whole.map { $0.replacing("=", with: "") }
-            + (fields + fields.map { $0.replacing("%20", with: "+") }).flatMap(inner)
+            + (fields + fields.map { $0.replacing("%20", with: "+") } + whole).flatMap(inner)
         let urlSafe = texts.map { $0.replacing("+", with: "-").replacing("/", with: "_") }
         let forms = [
-            secret, secret.precomposedStringWithCanonicalMapping,
+            secret, secret.lowercased(), secret.uppercased(),
+            secret.precomposedStringWithCanonicalMapping,
             secret.decomposedStringWithCanonicalMapping,
+            // UTF-8 that was read as Latin-1.
+            String(String.UnicodeScalarView(secret.utf8.map { Unicode.Scalar($0) })),
         ]
-        let digits = secret.utf8.map { hex("", UInt32($0), 2) }.joined()
-        // Swift compares strings by their normal form, so equal forms are removed by their scalars.
-        let scalars = Set((forms + texts + urlSafe + [digits]).map { Array($0.unicodeScalars) })
-        return scalars.map { SecretPattern(text($0)) }
+        let digits = secret.utf8.map { String($0 / 16, radix: 16) + String($0 % 16, radix: 16) }
+        // A secret that looks like an escape is decoded together with the escapes around it.
+        let stages = (forms + texts + urlSafe + [digits.joined()])
+            .flatMap(EscapedText.stages)
+        return Set(stages.map { $0.units.map { folded($0.code) } }).map(SecretPattern.init)
     }
 
     /// Returns the Base64 text of a secret within a longer value, without the characters at both
@@ -58,131 +55,87 @@ struct SecretPattern {
     /// Returns `text` with every part that matches one of the patterns replaced by `[secret]`.
     static func redact(_ text: String, _ patterns: [SecretPattern]) -> String {
         let scalars = Array(text.unicodeScalars)
-        let folded = scalars.map(folded)
-        var (redacted, position) = (String.UnicodeScalarView(), 0)
-        while position < scalars.count {
-            // Several secrets may begin with the same scalars.
-            let count = patterns.map { $0.count(in: folded, at: position) }.max() ?? 0
-            if count > 0 {
-                redacted.append(contentsOf: "[secret]".unicodeScalars)
-            } else {
-                redacted.append(scalars[position])
+        let beginning = Dictionary(grouping: patterns) { $0.secret[0] }
+        var isSecret = [Bool](repeating: false, count: scalars.count)
+        for stage in EscapedText.stages(of: text) {
+            let codes = stage.units.map { folded($0.code) }
+            for position in codes.indices {
+                let code = codes[position]
+                var candidates = beginning[code] ?? []
+                if code == plus { candidates += beginning[space] ?? [] }
+                if code >> 10 == 0x36 { candidates += patterns }
+                for pattern in candidates {
+                    guard let part = pattern.match(codes, at: position, stage) else { continue }
+                    for index in part { isSecret[index] = true }
+                }
             }
-            position += max(count, 1)
+        }
+        var redacted = String.UnicodeScalarView()
+        for (index, scalar) in scalars.enumerated() {
+            if !isSecret[index] {
+                redacted.append(scalar)
+            } else if index == 0 || !isSecret[index - 1] {
+                redacted.append(contentsOf: "[secret]".unicodeScalars)
+            }
         }
         return String(redacted)
     }
 
-    /// Returns the number of scalars at a position of a text that are the secret; 0 if there is
-    /// another text.
+    /// Returns the part of the original text that is the secret, or its beginning, at a position of
+    /// a stage; nil if there is another text.
     ///
-    /// The text consists of `folded` scalars. A secret of fewer than `recognizedCount` scalars is
-    /// recognized only if it is not part of a word.
-    private func count(in whole: [Unicode.Scalar], at position: Int) -> Int {
-        let text = whole[position...]
-        // A scalar may have several spellings that begin in the same way, so several numbers of
-        // scalars are possible.
-        var (ends, longest): (Set<Int>, Int) = ([0], 0)
-        for (index, scalar) in secret.enumerated() {
-            let spellings = index == 0 ? first : SecretPattern.spellings(of: scalar)
-            var next: Set<Int> = []
-            for end in ends {
-                let rest = text.dropFirst(end)
-                for spelling in spellings {
-                    let count = zip(rest, spelling).prefix { $0 == $1 }.count
-                    longest = max(longest, end + count)
-                    if count == spelling.count { next.insert(end + count) }
-                }
+    /// - Parameter codes: The stage's code points, as `folded` returns them.
+    ///
+    /// A secret of fewer than `recognizedCount` characters is recognized only if it is complete and
+    /// not part of a word.
+    private func match(_ codes: [UInt32], at position: Int, _ stage: EscapedText) -> Range<Int>? {
+        var count = 0
+        while count < secret.count, position + count < codes.count,
+            SecretPattern.isSame(codes[position + count], secret[count])
+        {
+            count += 1
+        }
+        var end = position + count
+        if secret.count < SecretPattern.recognizedCount {
+            let isWhole =
+                count == secret.count && !SecretPattern.isWord(codes[..<position].last)
+                && !SecretPattern.isWord(codes[end...].first)
+            return isWhole ? stage.original(position..<end) : nil
+        }
+        if count < secret.count {
+            // A shortened text may end within an escape.
+            if end < codes.count, codes[end] >> 10 == 0x36,
+                codes[end] == 0xD7C0 + secret[count] >> 10
+            {
+                end += 1
             }
-            ends = next
-            if ends.isEmpty { break }
+            guard end > position else { return nil }
+            end += stage.incompleteEscape(at: end)
         }
-        let isShort = secret.count < SecretPattern.recognizedCount
-        guard let count = ends.max() else {
-            return !isShort && longest >= SecretPattern.recognizedCount ? longest : 0
-        }
-        guard isShort else { return count }
-        let isPart =
-            SecretPattern.endsInWord(whole[..<position])
-            || SecretPattern.isWord(text.dropFirst(count).first)
-        return isPart ? 0 : count
+        let original = stage.original(position..<end)
+        let isRecognized =
+            count == secret.count || original.count >= SecretPattern.recognizedCount
+        return isRecognized ? original : nil
     }
 
-    private static func isWord(_ scalar: Unicode.Scalar?) -> Bool {
-        scalar.map { $0.properties.isAlphabetic || $0.properties.numericType != nil } ?? false
+    /// Returns whether a code point represents one of a secret; forms contain `+` instead of a space.
+    private static func isSame(_ code: UInt32, _ other: UInt32) -> Bool {
+        code == other || code == plus && other == space
     }
 
-    /// Returns whether a text ends in a letter or a digit that is not part of an escape.
-    private static func endsInWord(_ text: ArraySlice<Unicode.Scalar>) -> Bool {
-        guard isWord(text.last) else { return false }
-        return !escapeForms.contains { mark, digits in
-            let end = text.suffix(mark.count + digits)
-            return end.count == mark.count + digits && end.starts(with: mark)
-                && end.suffix(digits).allSatisfy { $0.properties.isASCIIHexDigit }
-        }
+    private static let plus: UInt32 = 0x2B
+    private static let space: UInt32 = 0x20
+
+    private static func isWord(_ code: UInt32?) -> Bool {
+        guard let scalar = code.flatMap(Unicode.Scalar.init) else { return false }
+        return scalar.properties.isAlphabetic || scalar.properties.numericType != nil
     }
 
-    // MARK: - Spellings
-
-    /// The marks of the escapes that end in digits, and the numbers of these digits.
-    private static let escapeForms: [(mark: [Unicode.Scalar], digits: Int)] = [
-        ("%", 2), ("%25", 2), ("\\u", 4), ("\\x", 2),
-    ].map { (Array($0.0.unicodeScalars), $0.1) }
-
-    /// Returns a scalar as `count` compares it: without case.
-    private static func folded(_ scalar: Unicode.Scalar) -> Unicode.Scalar {
-        let lowercased = scalar.properties.lowercaseMapping.unicodeScalars
-        return lowercased.count == 1 ? lowercased[lowercased.startIndex] : scalar
+    /// Returns a code point as it is compared: without case.
+    private static func folded(_ code: UInt32) -> UInt32 {
+        guard let lowercased = Unicode.Scalar(code)?.properties.lowercaseMapping.unicodeScalars,
+            lowercased.count == 1
+        else { return code }
+        return lowercased[lowercased.startIndex].value
     }
-
-    /// Returns the spellings of a scalar in both cases, with folded scalars.
-    private static func spellings(of scalar: Unicode.Scalar) -> [[Unicode.Scalar]] {
-        let json = escapes[scalar] ?? []
-        var found = (entities[scalar] ?? []) + json + json.map(escapedAgain)
-        if scalar == " " { found.append("+") }
-        let properties = scalar.properties
-        for text in Set([
-            String(scalar), properties.lowercaseMapping, properties.uppercaseMapping,
-        ]) {
-            let scalars = text.unicodeScalars.map(\.value)
-            let bytes = text.utf8.map { UInt32($0) }
-            let units = text.utf16.map { hex("\\u", UInt32($0), 4) }.joined()
-            found += [
-                text, bytes.map { hex("%", $0, 2) }.joined(),
-                // UTF-8 that was read as Latin-1.
-                SecretPattern.text(bytes.compactMap(Unicode.Scalar.init)),
-                bytes.map { hex("%25", $0, 2) }.joined(), bytes.map { hex("\\x", $0, 2) }.joined(),
-                scalars.map { "&#\($0);" }.joined(), scalars.map { "&#0\($0);" }.joined(),
-                scalars.map { hex("&#x", $0, 1) + ";" }.joined(), units, escapedAgain(units),
-            ]
-        }
-        return Array(Set(found.map { $0.unicodeScalars.map(folded) }))
-    }
-
-    /// Returns an escape as JSON within JSON contains it.
-    private static func escapedAgain(_ text: String) -> String {
-        text.replacing("\\", with: "\\\\").replacing("\"", with: "\\\"")
-    }
-
-    private static func hex(_ mark: String, _ value: UInt32, _ count: Int) -> String {
-        let digits = String(value, radix: 16)
-        return mark + String(repeating: "0", count: max(0, count - digits.count)) + digits
-    }
-
-    private static func text(_ scalars: [Unicode.Scalar]) -> String {
-        var view = String.UnicodeScalarView()
-        view.append(contentsOf: scalars)
-        return String(view)
-    }
-
-    /// The escapes of JSON other than `\u`.
-    private static let escapes: [Unicode.Scalar: [String]] = [
-        "\"": ["\\\""], "\\": ["\\\\"], "/": ["\\/"], "\u{8}": ["\\b"], "\u{C}": ["\\f"],
-        "\n": ["\\n"], "\r": ["\\r"], "\t": ["\\t"],
-    ]
-
-    /// The named entities of HTML.
-    private static let entities: [Unicode.Scalar: [String]] = [
-        "\"": ["&quot;"], "&": ["&amp;"], "'": ["&apos;"], "<": ["&lt;"], ">": ["&gt;"],
-    ]
 }

@@ -31,6 +31,13 @@ struct FirstItem: Equatable {
     }
 }
 
+/// `storectl explain` shows no items, wherever they are stored.
+extension FirstItem: CustomReflectable {
+    var customMirror: Mirror {
+        Mirror(self, children: EmptyCollection<Mirror.Child>(), displayStyle: .struct)
+    }
+}
+
 /// An item store that keeps the first item of a list in memory; a fold then moves it to the
 /// state of the key.
 ///

@@ -127,21 +127,21 @@ extension LocalSocket {
 ///
 /// The server executes these requests, but the connection ends before the response arrives.
 final class AnswerLoss: Sendable {
-    private let target: Int
-    private let needle: String
     private let listener: Int32
     let port: Int
 
-    /// - Parameter needle: The string that identifies requests whose responses are lost.
-    init(to target: Int, losing needle: String) throws {
-        self.target = target
-        self.needle = needle
+    /// - Parameters:
+    ///   - needle: The string that identifies requests whose responses are lost.
+    ///   - meanwhile: Runs when such a request arrives; its response is then not lost.
+    init(
+        to target: Int, losing needle: String, meanwhile: (@Sendable () -> Void)? = nil
+    ) throws {
         (listener, port) = try LocalSocket.listening()
-        Thread.detachNewThread { [listener, target, needle] in
+        Thread.detachNewThread { [listener] in
             while true {
                 let device = accept(listener, nil, nil)
                 guard device >= 0 else { return }
-                Thread.detachNewThread { AnswerLoss.carry(device, target, needle) }
+                Thread.detachNewThread { AnswerLoss.carry(device, target, needle, meanwhile) }
             }
         }
     }
@@ -150,7 +150,9 @@ final class AnswerLoss: Sendable {
 
     func stop() { shutdown(listener, Int32(SHUT_RDWR)) }
 
-    private static func carry(_ device: Int32, _ target: Int, _ needle: String) {
+    private static func carry(
+        _ device: Int32, _ target: Int, _ needle: String, _ meanwhile: (@Sendable () -> Void)?
+    ) {
         defer { LocalSocket.reset(device) }
         guard let server = LocalSocket.connected(to: target) else { return }
         defer { LocalSocket.reset(server) }
@@ -162,8 +164,9 @@ final class AnswerLoss: Sendable {
             if ready.first {
                 let count = recv(device, &buffer, buffer.count, 0)
                 guard count > 0 else { return }
-                isLost =
-                    isLost || String(decoding: buffer.prefix(count), as: UTF8.self).contains(needle)
+                if String(decoding: buffer.prefix(count), as: UTF8.self).contains(needle) {
+                    if let meanwhile { meanwhile() } else { isLost = true }
+                }
                 guard LocalSocket.write(buffer.prefix(count), to: server) else { return }
             }
             if ready.second {

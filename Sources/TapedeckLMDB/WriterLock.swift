@@ -1,0 +1,56 @@
+internal import CLMDB
+internal import Foundation
+
+/// A lock on a data file that excludes writers which use another lock file.
+///
+/// LMDB's own lock is in the lock file. If that file is deleted, or is missing for a while, processes
+/// that opened the data file before and after no longer exclude each other. Therefore, each writer
+/// also locks the data file itself, and checks that LMDB knows the newest commit.
+final class WriterLock: Sendable {
+    // LMDB synchronizes access to the handle.
+    nonisolated(unsafe) private let environment: OpaquePointer
+    private let path: String
+    private let lockFile: FileIdentity
+    private let file: Int32
+    /// The system's lock belongs to the process, so it does not exclude the process's other threads.
+    private let threads = NSLock()
+
+    /// - Parameter lockFile: The lock file at the time of opening.
+    init(_ environment: OpaquePointer, _ path: String, _ lockFile: FileIdentity) {
+        (self.environment, self.path, self.lockFile) = (environment, path, lockFile)
+        var file: Int32 = -1
+        mdb_env_get_fd(environment, &file)
+        self.file = file
+    }
+
+    /// Waits for the other threads of this process; call this before LMDB's lock is acquired.
+    func enter() { threads.lock() }
+
+    /// Waits for writers that use another lock file.
+    ///
+    /// Throws `LMDBError`: `.replaced` if other processes use another lock file, or have written with
+    /// one, or if the data file was overwritten, so that this process must open the file again.
+    func exclude(others transaction: borrowing WriteTransaction) throws(LMDBError) {
+        while flock(file, LOCK_EX) != 0 {
+            guard errno == EINTR else { throw LMDBError(errno, path: path) }
+        }
+        var info = MDB_envinfo()
+        mdb_env_info(environment, &info)
+        // LMDB also counts commits in the lock file, which lacks the commits made with another one.
+        guard transaction.number == info.me_last_txnid + 1,
+            lockFile == FileIdentity(at: Environment.lockFile(of: path))
+        else { throw WriterLock.replaced(path) }
+    }
+
+    /// Call this after the end of the transaction.
+    func leave() {
+        _ = flock(file, LOCK_UN)
+        threads.unlock()
+    }
+
+    static func replaced(_ path: String) -> LMDBError {
+        LMDBError(
+            .replaced, path: path,
+            detail: "it or its lock file was deleted or replaced while processes had it open")
+    }
+}
