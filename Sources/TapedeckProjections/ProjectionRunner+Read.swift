@@ -44,7 +44,7 @@ extension ProjectionRunner {
         return try ProjectionError.naming {
             log.settleBuffered()
             var due = try due()
-            let scope = ViewsScope(recorder)
+            let scope = ViewsScope(log.origin, recorder)
             while true {
                 recorder?.beginAgain()
                 follower?.begin()

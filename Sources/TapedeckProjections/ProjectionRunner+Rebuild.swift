@@ -168,7 +168,7 @@ extension ProjectionRunner {
                     guard let tables = file.tables[driver.fingerprint] else { continue }
                     sources[driver.fingerprint] = (tables, transaction.alias)
                 }
-                let scope = ViewsScope()
+                let scope = ViewsScope(log.origin)
                 defer { scope.end() }
                 return try body(Views(sources, scope))
             }
@@ -182,7 +182,7 @@ extension ProjectionRunner {
     ) throws -> R? {
         try ProjectionError.naming {
             let folds = KeyFolds(try KeyFolder(log, wanted, limit))
-            let scope = ViewsScope()
+            let scope = ViewsScope(log.origin)
             defer { scope.end() }
             do {
                 let answer = try body(Views(folds, scope))

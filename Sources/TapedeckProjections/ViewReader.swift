@@ -2,6 +2,9 @@ public import TapedeckModel
 
 /// A reader of projections that are all at the same log position.
 public protocol ViewReader {
+    /// The origin of the events that this store records; nil if it is unknown.
+    var device: OriginID? { get }
+
     /// Returns the state of a key; nil if the key has no events.
     func state<P: Projection>(of projection: P, key: Tag) throws -> P.State?
 
@@ -61,6 +64,9 @@ public protocol ViewReader {
 }
 
 extension ViewReader {
+    /// Nil.
+    public var device: OriginID? { nil }
+
     /// Reads the states one by one.
     public func states<P: Projection>(of projection: P, keys: [Tag]) throws -> [P.State?] {
         try keys.map { try state(of: projection, key: $0) }

@@ -25,6 +25,9 @@ public struct Views: ViewReader {
         sources = [:]
     }
 
+    /// The store's own origin; see `ViewReader`.
+    public var device: OriginID? { scope.device }
+
     /// The source of a projection's data.
     private enum Source {
         case tables(ViewsFile.Tables, TransactionAlias)
@@ -275,7 +278,12 @@ final class ViewsScope: Sendable {
     let recorder: ReadRecorder?
     private let hasEnded = Atomic(false)
 
-    init(_ recorder: ReadRecorder? = nil) { self.recorder = recorder }
+    /// The store's own origin.
+    let device: OriginID?
+
+    init(_ device: OriginID? = nil, _ recorder: ReadRecorder? = nil) {
+        (self.device, self.recorder) = (device, recorder)
+    }
 
     var isOpen: Bool { !hasEnded.load(ordering: .acquiring) }
 

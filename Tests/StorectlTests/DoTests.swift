@@ -270,4 +270,26 @@ import Testing
         #expect(
             found.map { $0["reason"]?.text } == [nil, "unexpected-answer", "unsupported-provider"])
     }
+
+    /// Devices with different logins have synced with each other, which must still be settled.
+    @Test func actionsNameTheAccountOfTheirDevice() throws {
+        let accounts = ["ada", "bob"]
+        let stores = try accounts.map { account in
+            let store = try Storectl.empty()
+            try store.succeed(
+                "append", "SignedIn", #"{"account":"\#(account)","system":"birdtube"}"#)
+            let export = store.directory.path + "/export"
+            try store.succeed("export", export)
+            return (store, export)
+        }
+        for ((store, _), (_, export)) in zip(stores, stores.reversed()) {
+            try store.succeed("import", export)
+        }
+        for ((store, _), account) in zip(stores, accounts) {
+            let report = try store.succeed("do", "chat", "vimeo:1", "Hello.", "--json").document
+            let id = try #require(report["first"]?["id"]?.text)
+            let event = try store.succeed("show", id, "--json").document
+            #expect(event["payload"]?["sender"]?.text == account)
+        }
+    }
 }

@@ -61,9 +61,15 @@ extension VideoQueries {
     /// Returns the account with which the user is signed in to a system, or nil if the user is not
     /// signed in.
     ///
-    /// If there are several such accounts, returns the first by nickname. Costs one lookup.
+    /// There are several such accounts only if stores with different logins have synced with each
+    /// other. Then the account to which this device last signed in is returned, or else the first
+    /// by nickname. Costs one lookup, or one per account of the system.
     public func signedInAccount(at system: String = BirdTube.system) throws -> AccountEntry? {
-        try signedInAccounts(at: system, limit: 1).first
+        let first = try signedInAccounts(at: system, limit: 2)
+        guard first.count > 1, let device = reader.device,
+            let own = try lastSignIn(of: device, at: system)
+        else { return first.first }
+        return try signedInAccounts(at: system).first { $0.account == own } ?? first.first
     }
 
     /// Returns the signed-in accounts of a system, sorted by nickname.
@@ -80,9 +86,10 @@ extension VideoQueries {
     /// Returns the accounts that may be the owner of this store at a system.
     ///
     /// These are the accounts with which the user has signed in, except accounts that a later login
-    /// has replaced, unless all of them have been replaced. There are several only if stores with different logins have synced with each
-    /// other. Signed-in accounts come first, then the accounts whose last sign-in or sign-out was
-    /// the earliest. The cost is one lookup per account of the system.
+    /// has replaced, unless all of them have been replaced. There are several only if stores with
+    /// different logins have synced with each other. Signed-in accounts come first, then the accounts
+    /// whose last sign-in or sign-out was the earliest. The cost is one lookup per account of the
+    /// system.
     package func owners(at system: String) throws -> [AccountEntry] {
         let all = try accounts(at: system).filter { $0.entry.changedAt != nil }
         let remaining = all.filter { !$0.state.isReplaced }
