@@ -273,11 +273,11 @@ extension StoreRemotes {
         let (account, observations) = try await sender.logIn(connector, as: login.account) {
             try step(connector, new.secrets, purpose, $0)
         }
-        try await signIn(account, at: remote, replacesOthers: replacesOthers)
         login.account = account
+        try await signIn(login, account, at: remote, replacesOthers: replacesOthers)
         try logins.write(login, for: remote)
-        try await offThread {
-            try endIfRemoved(remote)
+        try await offThread { [login] in
+            try removeIfEnded(login, at: remote)
             // The sync may have been waiting for this login, so end its wait.
             var row = try RemoteRow.named(remote.name, in: log)
             row.wait = nil
@@ -287,20 +287,23 @@ extension StoreRemotes {
         return account
     }
 
-    /// Ends the login that was just written if the remote was removed in the meantime.
+    /// Removes the login that was just written if it has ended in the meantime.
     @available(*, noasync)
-    private func endIfRemoved(_ remote: Remote) throws {
+    private func removeIfEnded(_ login: RemoteLogin, at remote: Remote) throws {
         do {
-            try runner.read([Remotes().name]) { try self.checkIsThere(remote, $0) }
-        } catch let error as SyncError where error.code == .notFound {
+            try runner.read([Remotes().name]) { try self.checkHasNotEnded(login, at: remote, $0) }
+        } catch let error as SyncError {
             logins.remove(remote.name)
             try log.record(signedOut(of: remote.system))
             throw error
         }
     }
 
-    /// Throws `.notFound` if a remote was removed, or its address was changed.
-    private func checkIsThere(_ remote: Remote, _ views: some ViewReader) throws {
+    /// Throws `.notFound` if a remote was removed or its address was changed since a login began,
+    /// and `.conditionFailed` if the user ended the logins of all devices.
+    private func checkHasNotEnded(
+        _ login: RemoteLogin, at remote: Remote, _ views: some ViewReader
+    ) throws {
         let isThere = try Remotes.all(views).contains {
             ($0.name, $0.system, $0.url) == (remote.name, remote.system, remote.url)
         }
@@ -309,6 +312,12 @@ extension StoreRemotes {
                 .notFound,
                 "\(remote.name) was removed, or its address was changed, during the login",
                 hint: "storectl remote list shows the remotes; log in again")
+        }
+        guard try !login.isEnded(by: Remotes.loginEnds(of: remote.name, views)) else {
+            throw SyncError(
+                .conditionFailed,
+                "the logins of all devices at \(remote.name) were ended during the login",
+                hint: "log in again")
         }
     }
 
@@ -338,7 +347,7 @@ extension StoreRemotes {
     /// If two logins run at the same time, the store belongs to the account that is recorded first.
     /// If the account's name does not fit into an event, only this device knows about the login.
     private func signIn(
-        _ account: RemoteAccount, at remote: Remote, replacesOthers: Bool
+        _ login: RemoteLogin, _ account: RemoteAccount, at remote: Remote, replacesOthers: Bool
     ) async throws {
         let former = try await offThread { try? logins.read(remote)?.account?.user }
         guard let signIn = try? SignIn(account.user, at: remote.system) else {
@@ -346,7 +355,7 @@ extension StoreRemotes {
         }
         let (projections, device) = (projections, log.origin)
         try await runner.decide(reading: [projections.accounts.name, Remotes().name]) { views in
-            try checkIsThere(remote, views)
+            try checkHasNotEnded(login, at: remote, views)
             let queries = VideoQueries(views, projections: projections)
             // Another login may have arrived since the first check.
             let isOwner = try queries.owners(at: remote.system).contains {

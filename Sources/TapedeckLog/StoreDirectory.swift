@@ -77,7 +77,7 @@ package struct StoreDirectory: Sendable {
             // The directory may exist again by now.
             var isMissing = (error as? CocoaError)?.code == .fileReadNoSuchFile
             if !isMissing { isMissing = try !StoreDirectory.exists(path) }
-            if isMissing { throw LogError.system(ENOENT, path) }
+            if isMissing { throw missing }
             throw LogError(
                 .accessDenied, "\(path) cannot be read\(SystemReason.of(error))",
                 hint: SystemReason.accessHint, cause: error)
@@ -94,8 +94,7 @@ package struct StoreDirectory: Sendable {
 
     /// Returns the number in the name of each views file, lock and spilled run in the directory.
     func viewsNumbers() throws -> [UInt64] {
-        try FileManager.default.contentsOfDirectory(atPath: path)
-            .compactMap(StoreDirectory.viewsNumber)
+        try names().compactMap(StoreDirectory.viewsNumber)
     }
 
     package struct Marker: Codable {
@@ -185,7 +184,11 @@ package struct StoreDirectory: Sendable {
                 hint: "run storectl restore FILE or storectl init again; both remove the"
                     + " unfinished files")
         }
-        return LogError(
+        return missing
+    }
+
+    private var missing: LogError {
+        LogError(
             .noStore, "there is no store in \(path)",
             hint: "create one with storectl init, or name one with --store or TAPEDECK_STORE")
     }

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import TestSupport
 import Testing
 
@@ -39,23 +40,37 @@ import Testing
         try checkFails(at: loss.url + "/v1", code: "offline")
     }
 
-    /// The remote is removed, or gets another address, while it checks the password.
-    @Test(arguments: [
-        ["remove", "home", "--yes"], ["add", "home", "shelby", "http://127.0.0.1:1/v1"],
-    ])
-    func loginAtARemovedRemoteKeepsNothing(_ change: [String]) throws {
+    /// A change of the remote while it checks the password.
+    enum RemoteChange: CaseIterable {
+        case removal, newAddress, removalAndAddition
+
+        func apply(to store: Storectl, at url: String) throws {
+            if self != .newAddress { try store.succeed("remote", "remove", "home", "--yes") }
+            if self == .removal { return }
+            let address = self == .newAddress ? "http://127.0.0.1:1" : url
+            try store.succeed("remote", "add", "home", "shelby", address + "/v1")
+        }
+    }
+
+    @Test(arguments: RemoteChange.allCases)
+    func loginThatEndsBeforeItSucceedsKeepsNothing(_ change: RemoteChange) throws {
         let (remote, store) = (try ShelbyProcess(), store)
+        let url = Mutex("")
         let proxy = try AnswerLoss(to: remote.port, losing: "POST /v1/token") {
-            let run = try? store.run(["remote"] + change)
-            #expect(run?.exit == 0)
+            #expect(throws: Never.self) {
+                try change.apply(to: store, at: url.withLock(\.self))
+            }
         }
         defer { proxy.stop() }
+        url.withLock { $0 = proxy.url }
         try store.succeed("remote", "add", "home", "shelby", proxy.url + "/v1")
         let (user, secret) = (remote.document["user"]?.text, remote.document["password"]?.text)
         let password = try store.file("password", (try #require(secret) + "\n").utf8)
+        let isThere = change == .removalAndAddition
         try store.checkFails(
             "login", "home", "--user", try #require(user), "--password-file", password,
-            code: "notFound", exit: 4, says: "was removed, or its address was changed")
+            code: isThere ? "conditionFailed" : "notFound", exit: isThere ? 3 : 4,
+            says: "during the login")
         #expect(!FileManager.default.fileExists(atPath: store.store + "/logins/home.json"))
         let accounts = try store.succeed("query", "accounts", "--json").document["accounts"]?.list
         #expect(accounts?.allSatisfy { $0["isSignedIn"] == .bool(false) } == true)

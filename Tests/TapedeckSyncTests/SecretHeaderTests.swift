@@ -85,6 +85,7 @@ struct SecretHeaderTests {
         #"SEK"R77secretsecret"#, #"secretse"cret99"#, #"back\slash99secret"#,
         "p\u{E4}ss/w\u{F6}rd99", "<a>&'b'+\"c\"", #"\""\"\\\"#, "\u{1F511}key \u{1F511}key",
         #"a"b\c"#, "cafe\u{301}SBYu103", "\u{1F469}\u{200D}\u{1F4BB}key123",
+        "mein\u{A0}geheimes\u{A0}Wort", "\u{FF50}\u{FF41}ss\u{B2}wo\u{2167}rd99",
     ]
 
     /// The ways in which remotes repeat a request.
@@ -111,6 +112,7 @@ struct SecretHeaderTests {
             escaped.replacing("'", with: "&#039;"), percent, form,
             form.replacing("%20", with: "+"), form.replacing("%", with: "%25"),
             secret.decomposedStringWithCanonicalMapping,
+            secret.precomposedStringWithCompatibilityMapping,
             secret.utf8.map { String(UnicodeScalar($0)) }.joined(),
             RemoteRequest.segment(secret.precomposedStringWithCanonicalMapping),
             secret.utf8.map { "\\x" + String(0x100 + Int($0), radix: 16).dropFirst() }.joined(),

@@ -53,7 +53,7 @@ extension RemoteLogin {
     ///
     /// Clocks do not matter. An event that is concurrent with the login also ends it, so the user
     /// may have to log in once more.
-    func isEnded(by ends: LoginEnds) -> Bool {
+    package func isEnded(by ends: LoginEnds) -> Bool {
         !(knownEnds ?? LoginEnds()).isSuperset(of: ends)
     }
 }

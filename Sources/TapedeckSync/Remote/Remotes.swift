@@ -105,7 +105,7 @@ public struct Remotes: Projection {
 
     /// Returns the events that ended the logins of all devices to a remote, even if the remote was
     /// removed.
-    static func loginEnds(of name: String, _ views: some ViewReader) throws -> LoginEnds {
+    package static func loginEnds(of name: String, _ views: some ViewReader) throws -> LoginEnds {
         try views.state(of: Remotes(), key: Tag(kind, name))?.loginEnds ?? LoginEnds()
     }
 

@@ -29,6 +29,8 @@ struct SecretPattern {
             secret, secret.lowercased(), secret.uppercased(),
             secret.precomposedStringWithCanonicalMapping,
             secret.decomposedStringWithCanonicalMapping,
+            secret.precomposedStringWithCompatibilityMapping,
+            secret.decomposedStringWithCompatibilityMapping,
             // UTF-8 that was read as Latin-1.
             String(String.UnicodeScalarView(secret.utf8.map { Unicode.Scalar($0) })),
         ]
