@@ -291,5 +291,15 @@ import Testing
             let event = try store.succeed("show", id, "--json").document
             #expect(event["payload"]?["sender"]?.text == account)
         }
+        // The user of the second device settles that the store belongs to bob.
+        let ((store, _), (other, export)) = (stores[0], stores[1])
+        try other.succeed(
+            "append", "SignedOut",
+            #"{"account":"ada","system":"birdtube","replacedBy":"bob"}"#)
+        try other.succeed("export", export)
+        try store.succeed("import", export)
+        let refused = try store.run("do", "chat", "vimeo:1", "Hello.", "--json")
+        #expect(try refused.document["error"]?["code"]?.text == "signInRequired")
+        try other.succeed("do", "chat", "vimeo:1", "Hello.")
     }
 }

@@ -76,6 +76,44 @@ import Testing
         #expect(try again.verify().problems.isEmpty)
     }
 
+    /// The file keeps its name, but the store still has the former file open.
+    @Test func storeAcceptsNoEventsAfterAnotherFileHasTakenThePlaceOfItsLog() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking([.sample(1)])
+        let path = log.environment.path
+        try FileManager.default.copyItem(atPath: path, toPath: path + ".copy")
+        #expect(rename(path + ".copy", path) == 0)
+        let error = #expect(throws: LogError.self) { try log.appendBlocking([.sample(2)]) }
+        #expect(error?.code == .mustReopen)
+        log.close()
+        let again = try EventLog(opening: directory.file("store"))
+        try again.appendBlocking([.sample(2)])
+        #expect(again.head.rawValue == 2)
+    }
+
+    /// As `cp backup/* store/` does; the files then agree with each other.
+    @Test func storeAcceptsNoEventsAfterCopiesWereWrittenOverBothFiles() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking([.sample(1)])
+        let paths = [log.environment.path, Environment.lockFile(of: log.environment.path)]
+        let copies = try paths.map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
+        for number in 2...3 { try log.appendBlocking([.sample(number)]) }
+        for (path, copy) in zip(paths, copies) {
+            let file = try #require(FileHandle(forWritingAtPath: path))
+            try file.write(contentsOf: copy)
+            try file.close()
+        }
+        let error = #expect(throws: LogError.self) { try log.appendBlocking([.sample(4)]) }
+        #expect(error?.code == .mustReopen)
+        log.close()
+        let again = try EventLog(opening: directory.file("store"))
+        try again.appendBlocking([.sample(4)])
+        #expect(again.head.rawValue == 2)
+        #expect(try again.verify().problems.isEmpty)
+    }
+
     /// A process that opened the store with a new lock file waits for the commit, and then finds that
     /// it does not know that commit.
     @Test func commitIsNotOverwrittenIfTheLockFileIsLostMeanwhile() throws {

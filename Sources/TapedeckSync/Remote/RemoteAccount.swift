@@ -166,6 +166,11 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
     ///
     /// Only a logout uses such a login: a sync with a stored password would start a new session.
     package var isEnding: Bool?
+    /// Distinguishes the login from a later one with the same secrets and the same token; nil in files
+    /// written by older versions.
+    ///
+    /// The renewal of a token does not change the value.
+    private var id: UInt64?
 
     package init(
         secrets: RemoteSecrets, account: RemoteAccount? = nil, knownEnds: LoginEnds? = nil
@@ -173,6 +178,7 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
         self.secrets = secrets
         self.account = account
         self.knownEnds = knownEnds
+        id = .random(in: 0...(.max))
     }
 
     /// Returns `failure` without the secrets of this login and of another one in its message, even
@@ -206,5 +212,6 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
     /// Returns whether another login is the same, ignoring the address and a logout that has begun.
     func isSame(as other: RemoteLogin) -> Bool {
         secrets == other.secrets && account == other.account && knownEnds == other.knownEnds
+            && id == other.id
     }
 }

@@ -21,12 +21,12 @@ struct SecretPattern {
         let whole = [secret, "\(user):\(secret)"].map { Data($0.utf8).base64EncodedString() }
         // The body of a form may be encoded as a whole.
         let fields = [secret, RemoteRequest.segment(secret)]
+        let once = (fields + fields.map { $0.replacing("%20", with: "+") }).flatMap(inner)
         let texts =
-            whole + whole.map { $0.replacing("=", with: "") }
-            + (fields + fields.map { $0.replacing("%20", with: "+") } + whole).flatMap(inner)
+            whole + whole.map { $0.replacing("=", with: "") } + once + (whole + once).flatMap(inner)
         let urlSafe = texts.map { $0.replacing("+", with: "-").replacing("/", with: "_") }
         let forms = [
-            secret, secret.lowercased(), secret.uppercased(),
+            secret, secret.trimmingSpace, secret.lowercased(), secret.uppercased(),
             secret.precomposedStringWithCanonicalMapping,
             secret.decomposedStringWithCanonicalMapping,
             secret.precomposedStringWithCompatibilityMapping,
@@ -38,7 +38,8 @@ struct SecretPattern {
         // A secret that looks like an escape is decoded together with the escapes around it.
         let stages = (forms + texts + urlSafe + [digits.joined()])
             .flatMap(EscapedText.stages)
-        return Set(stages.map { $0.units.map { folded($0.code) } }).map(SecretPattern.init)
+        return Set(stages.map { $0.units.map { folded($0.code) } }).filter { !$0.isEmpty }
+            .map(SecretPattern.init)
     }
 
     /// Returns the Base64 text of a secret within a longer value, without the characters at both

@@ -61,15 +61,16 @@ extension VideoQueries {
     /// Returns the account with which the user is signed in to a system, or nil if the user is not
     /// signed in.
     ///
-    /// There are several such accounts only if stores with different logins have synced with each
-    /// other. Then the account to which this device last signed in is returned, or else the first
-    /// by nickname. Costs one lookup, or one per account of the system.
+    /// If stores with different logins have synced with each other, returns the account to which this
+    /// device last signed in, and nil once the store belongs to another account. Costs one lookup per
+    /// account of the system.
     public func signedInAccount(at system: String = BirdTube.system) throws -> AccountEntry? {
-        let first = try signedInAccounts(at: system, limit: 2)
-        guard first.count > 1, let device = reader.device,
-            let own = try lastSignIn(of: device, at: system)
-        else { return first.first }
-        return try signedInAccounts(at: system).first { $0.account == own } ?? first.first
+        let first = try signedInAccounts(at: system, limit: 1).first
+        guard first != nil, let device = reader.device,
+            let own = try lastAccount(of: device, at: system)
+        else { return first }
+        if own.entry.isSignedIn { return own.entry }
+        return own.state.isReplaced ? nil : first
     }
 
     /// Returns the signed-in accounts of a system, sorted by nickname.
@@ -111,8 +112,14 @@ extension VideoQueries {
 
     /// Returns the account of a system to which a device last signed in; nil if there is none.
     package func lastSignIn(of device: OriginID, at system: String) throws -> String? {
-        let own = try signIns(at: system).flatMap { account, events in
-            events.filter { $0.origin == device }.map { (account.account, $0.sequence) }
+        try lastAccount(of: device, at: system)?.entry.account
+    }
+
+    private func lastAccount(
+        of device: OriginID, at system: String
+    ) throws -> (entry: AccountEntry, state: AccountList.State)? {
+        let own = try accounts(at: system).flatMap { account in
+            account.state.signIns.filter { $0.origin == device }.map { (account, $0.sequence) }
         }
         return own.max { $0.1 < $1.1 }?.0
     }

@@ -358,8 +358,12 @@ import Testing
         let owner = try account(of: devices[1])
         for device in [ada, ben] {
             #expect(try device.query { try $0.owners(at: "shelby") }.map(\.account) == [owner])
-            #expect(try device.query { try $0.signedInAccount(at: "shelby") }?.account == owner)
         }
+        // The first device is still logged in to the account that was replaced.
+        let shown = try devices.map {
+            try $0.query { try $0.signedInAccount(at: "shelby") }?.account
+        }
+        #expect(shown == [nil, owner])
         #expect(try devices[0].sync()?.failure?.code == .conditionFailed)
         #expect(try devices[1].sync()?.failure == nil)
     }

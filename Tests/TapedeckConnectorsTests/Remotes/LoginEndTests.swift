@@ -362,6 +362,19 @@ import Testing
         #expect(second.loginFiles.isEmpty)
     }
 
+    /// The remote has rejected all requests for a while, and then issues the same token again.
+    @Test func liveSessionContinuesAfterALoginWithTheSameToken() throws {
+        let known = try #require(try second.logins.read(second.remote))
+        var session = try #require(try second.session(isLive: true))
+        var step = try session.begin()
+        while case .send = step { step = try session.answered(RemoteResponse(status: 401)) }
+        let again = RemoteLogin(
+            secrets: known.secrets, account: known.account, knownEnds: known.knownEnds)
+        try second.logins.write(again, for: second.remote)
+        #expect(try drive(&session, session.woken()) == nil)
+        try checkSyncs(second)
+    }
+
     @Test func liveSessionContinuesWithANewLogin() throws {
         var session = try #require(try second.session(isLive: true))
         #expect(try drive(&session, session.begin()) == nil)
