@@ -15,6 +15,7 @@ final class WriterLock: Sendable {
     private let lockFile: FileIdentity
     private let file: Int32
     private let dataFile: FileIdentity?
+    private let folder: FolderWatch?
     /// The number of the newest commit that this process has seen while it wrote.
     private let newest: Mutex<Int>
     /// The system's lock belongs to the process, so it does not exclude the process's other threads.
@@ -27,6 +28,7 @@ final class WriterLock: Sendable {
         mdb_env_get_fd(environment, &file)
         self.file = file
         dataFile = FileIdentity(of: file)
+        folder = FolderWatch(of: [path, Environment.lockFile(of: path)])
         newest = Mutex(WriterLock.lastCommit(in: environment))
     }
 
@@ -50,10 +52,14 @@ final class WriterLock: Sendable {
         let last = WriterLock.lastCommit(in: environment)
         // LMDB also counts commits in the lock file, which lacks the commits made with another one.
         guard transaction.number == last + 1, last >= newest.withLock(\.self),
-            lockFile == FileIdentity(at: Environment.lockFile(of: path)),
-            dataFile == FileIdentity(at: path)
+            folder?.isUnchanged(or: { areInPlace }) ?? areInPlace
         else { throw WriterLock.replaced(path) }
         newest.withLock { $0 = last }
+    }
+
+    private var areInPlace: Bool {
+        lockFile == FileIdentity(at: Environment.lockFile(of: path))
+            && dataFile == FileIdentity(at: path)
     }
 
     /// Notes the newest commit; call this after a commit.
