@@ -8,6 +8,32 @@ import Testing
 
 /// A user deletes or replaces files of a store that is open, such as to end a `busy` error.
 @Suite(.offTasks) struct FileReplacementTests {
+    /// Writes a copy over a file, which keeps its inode.
+    ///
+    /// The file is never shorter than the pages that a store may read at any time.
+    private func overwrite(_ path: String, with copy: Data) throws {
+        let file = try #require(FileHandle(forWritingAtPath: path))
+        try file.write(contentsOf: copy)
+        try file.truncate(atOffset: UInt64(copy.count))
+        try file.close()
+    }
+
+    /// Checks that a store records nothing until it is opened again, and then has `events` events.
+    private func checkMustReopen(
+        _ log: EventLog, _ directory: TemporaryDirectory, events: UInt64,
+        sourceLocation: SourceLocation = #_sourceLocation
+    ) throws {
+        let error = #expect(throws: LogError.self, sourceLocation: sourceLocation) {
+            try log.appendBlocking([.sample(8)])
+        }
+        #expect(error?.code == .mustReopen, sourceLocation: sourceLocation)
+        log.close()
+        let again = try EventLog(opening: directory.file("store"))
+        #expect(again.head.rawValue == events, sourceLocation: sourceLocation)
+        try again.appendBlocking([.sample(9)])
+        #expect(try again.verify().problems.isEmpty, sourceLocation: sourceLocation)
+    }
+
     /// If the process still wrote, it and the next process would overwrite each other's events.
     @Test(arguments: [false, true])
     func storeAcceptsNoEventsAfterTheLossOfItsLockFile(isReplaced: Bool) throws {
@@ -43,15 +69,11 @@ import Testing
         let other = try Environment(path: file, options: .init(tablesMax: 8))
         let tables = try LogTables(other)
         try other.write { try $0.put(tables.meta, Array("probe".utf8), [1]) }
+        #expect(try other.write { try $0.delete(tables.meta, Array("probe".utf8)) })
         other.close()
         try FileManager.default.removeItem(atPath: lock)
         try FileManager.default.moveItem(atPath: lock + ".old", toPath: lock)
-        let error = #expect(throws: LogError.self) { try log.appendBlocking([.sample(2)]) }
-        #expect(error?.code == .mustReopen)
-        log.close()
-        let again = try EventLog(opening: directory.file("store"))
-        try again.appendBlocking([.sample(3)])
-        #expect(again.head.rawValue == 2)
+        try checkMustReopen(log, directory, events: 1)
     }
 
     /// LMDB might continue from a commit that is older than the copy.
@@ -62,18 +84,8 @@ import Testing
         for number in 1...2 { try log.appendBlocking([.sample(number)]) }
         let copy = try Data(contentsOf: URL(fileURLWithPath: log.environment.path))
         for number in 0..<lost { try log.appendBlocking([.sample(number)]) }
-        // The file keeps its inode, and is never shorter than the pages that a store may read.
-        let file = try #require(FileHandle(forWritingAtPath: log.environment.path))
-        try file.write(contentsOf: copy)
-        try file.truncate(atOffset: UInt64(copy.count))
-        try file.close()
-        let error = #expect(throws: LogError.self) { try log.appendBlocking([.sample(3)]) }
-        #expect(error?.code == .mustReopen)
-        log.close()
-        let again = try EventLog(opening: directory.file("store"))
-        try again.appendBlocking([.sample(3)])
-        #expect(again.head.rawValue == 3)
-        #expect(try again.verify().problems.isEmpty)
+        try overwrite(log.environment.path, with: copy)
+        try checkMustReopen(log, directory, events: 2)
     }
 
     /// The file keeps its name, but the store still has the former file open.
@@ -84,12 +96,7 @@ import Testing
         let path = log.environment.path
         try FileManager.default.copyItem(atPath: path, toPath: path + ".copy")
         #expect(rename(path + ".copy", path) == 0)
-        let error = #expect(throws: LogError.self) { try log.appendBlocking([.sample(2)]) }
-        #expect(error?.code == .mustReopen)
-        log.close()
-        let again = try EventLog(opening: directory.file("store"))
-        try again.appendBlocking([.sample(2)])
-        #expect(again.head.rawValue == 2)
+        try checkMustReopen(log, directory, events: 1)
     }
 
     /// As `cp backup/* store/` does; the files then agree with each other.
@@ -100,18 +107,8 @@ import Testing
         let paths = [log.environment.path, Environment.lockFile(of: log.environment.path)]
         let copies = try paths.map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
         for number in 2...3 { try log.appendBlocking([.sample(number)]) }
-        for (path, copy) in zip(paths, copies) {
-            let file = try #require(FileHandle(forWritingAtPath: path))
-            try file.write(contentsOf: copy)
-            try file.close()
-        }
-        let error = #expect(throws: LogError.self) { try log.appendBlocking([.sample(4)]) }
-        #expect(error?.code == .mustReopen)
-        log.close()
-        let again = try EventLog(opening: directory.file("store"))
-        try again.appendBlocking([.sample(4)])
-        #expect(again.head.rawValue == 2)
-        #expect(try again.verify().problems.isEmpty)
+        for (path, copy) in zip(paths, copies) { try overwrite(path, with: copy) }
+        try checkMustReopen(log, directory, events: 1)
     }
 
     /// A process that opened the store with a new lock file waits for the commit, and then finds that
