@@ -1,3 +1,4 @@
+internal import TapedeckModel
 public import TapedeckProjections
 public import TapedeckSync
 package import TapedeckVideo

@@ -293,8 +293,7 @@ extension StoreRemotes {
         do {
             try runner.read([Remotes().name]) { try self.checkHasNotEnded(login, at: remote, $0) }
         } catch let error as SyncError {
-            logins.remove(remote.name)
-            try log.record(signedOut(of: remote.system))
+            try logins.end(remote)
             throw error
         }
     }

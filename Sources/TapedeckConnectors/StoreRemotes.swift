@@ -46,7 +46,9 @@ public struct StoreRemotes: Sendable {
         self.log = log
         self.runner = runner
         self.projections = projections
-        logins = LoginFiles(log, runner)
+        logins = LoginFiles(log, runner) { system in
+            try log.record(runner.signedOut(of: system, on: log.origin, projections))
+        }
     }
 
     // MARK: - The list of remotes
@@ -60,8 +62,9 @@ public struct StoreRemotes: Sendable {
     /// Deletes this device's logins that the user has ended on another device, by removing the
     /// remote, changing its address, or logging out everywhere.
     ///
-    /// An ended login is never used again. Call this method after a sync with a server, so that the
-    /// secrets do not stay on the disk; `sync`, `logIn` and `logOut` also call it.
+    /// An ended login is never used again; the user is signed out on this device. Call this method
+    /// after a sync with a server, so that the secrets do not stay on the disk; `sync`, `logIn` and
+    /// `logOut` also call it.
     @available(*, noasync)
     public func removeEndedLogins() throws { try logins.removeEnded() }
 
@@ -241,12 +244,10 @@ public struct StoreRemotes: Sendable {
         return status
     }
 
-    /// Returns the events that sign the user out of a system.
+    /// Returns the events that sign the user out of a system on all devices.
     @available(*, noasync)
     func signedOut(of system: String) throws -> [ProposedEvent] {
-        try runner.read([projections.accounts.name]) {
-            try SignOut(at: system).decide(VideoQueries($0, projections: projections))
-        }.map { try ProposedEvent($0) }
+        try runner.signedOut(of: system, on: nil, projections)
     }
 
     // MARK: - Sync
@@ -363,9 +364,7 @@ public struct StoreRemotes: Sendable {
         for event: EventEnvelope, besides deliveries: [RemoteDelivery]
     ) throws -> [Remote] {
         try remotes(of: event, besides: deliveries) { remote, intent in
-            guard try runner.standing(of: intent, in: Connectors.outboxes) != nil else {
-                return false
-            }
+            guard try isPending(intent, at: remote) else { return false }
             return try !hasExpired(intent, at: remote) && !isReplaced(intent, at: remote)
         }
     }
@@ -381,6 +380,13 @@ public struct StoreRemotes: Sendable {
         try remotes(of: event, besides: deliveries) { remote, intent in
             try hasExpired(intent, at: remote)
         }
+    }
+
+    private func isPending(_ intent: Intent, at remote: Remote) throws -> Bool {
+        let standing = try runner.standing(of: intent, in: Connectors.outboxes)
+        return try standing.map { standing in
+            try connection(with: remote).signIns().isPending(standing.item)
+        } ?? false
     }
 
     private func hasExpired(_ intent: Intent, at remote: Remote) throws -> Bool {
@@ -423,8 +429,7 @@ public struct StoreRemotes: Sendable {
                 $0.tagKind == intent.key.kind && $0.isIntent(event.type)
             }
             guard isIntent else { return false }
-            let isOver = try runner.standing(of: intent, in: Connectors.outboxes) == nil
-            return try (isOver || isReplaced(intent, at: remote))
+            return try (!isPending(intent, at: remote) || isReplaced(intent, at: remote))
                 && isSupported(intent, by: remote)
         }
     }
@@ -541,6 +546,19 @@ public struct StoreRemotes: Sendable {
                 waiting.resume(with: Result(catching: body))
             }
         }
+    }
+}
+
+extension ProjectionRunner {
+    /// Returns the events that sign the user out of a system, on all devices or on the given one.
+    @available(*, noasync)
+    fileprivate func signedOut(
+        of system: String, on device: OriginID?, _ projections: VideoProjections
+    ) throws -> [ProposedEvent] {
+        try read([projections.accounts.name]) {
+            try SignOut(at: system, on: device).decide(
+                VideoQueries($0, projections: projections))
+        }.map { try ProposedEvent($0) }
     }
 }
 

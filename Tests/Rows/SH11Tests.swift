@@ -80,7 +80,7 @@ import Testing
         #expect(
             Set(names) == [
                 "account", "system", "nickname", "email", "image", "services", "channels",
-                "cleared", "replaced_by",
+                "cleared", "replaced_by", "device_only",
             ])
     }
 

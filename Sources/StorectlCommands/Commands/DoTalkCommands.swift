@@ -194,7 +194,8 @@ struct DoAskCommand: AsyncParsableCommand {
 
     func run() async throws {
         let ask = try AskQuestion(user, text: text)
-        try await options.decide([VideoProjections.standard.users]) { try ask.decide($0) }
+        let projections = VideoProjections.standard
+        try await options.decide([projections.users, projections.accounts]) { try ask.decide($0) }
     }
 }
 

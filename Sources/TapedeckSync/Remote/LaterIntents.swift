@@ -11,7 +11,6 @@ internal import TapedeckProjections
 struct LaterIntents {
     let log: EventLog
     let runner: ProjectionRunner
-    let remote: Remote
     let connector: any Connector
     let outboxes: [Outbox]
     let signIns: SignIns
@@ -41,12 +40,11 @@ struct LaterIntents {
     /// Returns whether an intent may be sent, or was confirmed.
     private func isValid(_ intent: Intent) throws -> Bool {
         if try log.standing(of: intent.event).isRefused { return false }
-        if let speaker,
-            signIns.refusal(of: intent.event.id, from: speaker, at: remote, on: log.origin) != nil
-        {
+        if let speaker, signIns.isOthers(intent.event.id, than: speaker, on: log.origin) {
             return false
         }
-        if let item = try runner.standing(of: intent, in: outboxes)?.item {
+        let item = try runner.standing(of: intent, in: outboxes)?.item
+        if let item, signIns.isPending(item) {
             return item.anyEnd?.kind != .refused
         }
         // An intent that one device delivers while another drops it has both outcomes.

@@ -17,9 +17,15 @@ package struct LoginFiles: Sendable {
     private let directory: String
     private let log: EventLog
     private let runner: ProjectionRunner
+    private let signOut: @Sendable (_ system: String) throws -> Void
 
-    package init(_ log: EventLog, _ runner: ProjectionRunner) {
-        (self.log, self.runner) = (log, runner)
+    /// - Parameter signOut: Records that the user is signed out of a system on this device; called
+    ///   for each login that `removeEnded` deletes.
+    package init(
+        _ log: EventLog, _ runner: ProjectionRunner,
+        signOut: @escaping @Sendable (_ system: String) throws -> Void = { _ in }
+    ) {
+        (self.log, self.runner, self.signOut) = (log, runner, signOut)
         directory = LoginFiles.directory(of: log.directory.path)
     }
 
@@ -74,6 +80,9 @@ package struct LoginFiles: Sendable {
 
     /// Deletes the logins that the user has ended on any device, including those of removed remotes
     /// and of former addresses, and the unfinished files of killed processes.
+    ///
+    /// The event that ended a login does not sign the user out on a device that the event's device
+    /// did not know, so each device signs out itself.
     @available(*, noasync)
     package func removeEnded() throws {
         // List the files first, so that a login to a remote that is added meanwhile is kept.
@@ -88,8 +97,18 @@ package struct LoginFiles: Sendable {
             let name = String(file.dropLast(LoginFiles.suffix.count))
             let remote = remotes.first { $0.name == name }
             if let remote, try !isGone(remote) { continue }
-            remove(name)
+            let login = try? decoded(path(name))
+            try end(name, of: login?.system ?? remote?.system)
         }
+    }
+
+    /// Deletes this device's login to a remote, and records that the user is signed out there.
+    package func end(_ remote: Remote) throws { try end(remote.name, of: remote.system) }
+
+    private func end(_ remote: String, of system: String?) throws {
+        // Even if the sign-out cannot be recorded, the secrets must not stay on the disk.
+        defer { remove(remote) }
+        if let system { try signOut(system) }
     }
 
     /// Returns whether a store's directory contains logins or unfinished logins.
@@ -114,6 +133,12 @@ package struct LoginFiles: Sendable {
                 "the login in \(path) cannot be read: \(String(cString: strerror(errno)))",
                 hint: SystemReason.accessHint)
         }
+        guard let login = try decoded(path) else { return nil }
+        return login.url == remote.url ? login : nil
+    }
+
+    /// Returns the login in a file; nil if the file does not exist.
+    private func decoded(_ path: String) throws(SyncError) -> RemoteLogin? {
         guard let bytes = FileManager.default.contents(atPath: path) else { return nil }
         guard bytes.count <= LoginFiles.bytesMax,
             let login = try? JSONDecoder().decode(RemoteLogin.self, from: bytes)
@@ -122,13 +147,13 @@ package struct LoginFiles: Sendable {
                 .damaged, "\(path) does not contain a valid login",
                 hint: "run storectl login again")
         }
-        return login.url == remote.url ? login : nil
+        return login
     }
 
     /// Writes a login atomically.
     package func write(_ login: RemoteLogin, for remote: Remote) throws(SyncError) {
         var login = login
-        login.url = remote.url
+        (login.url, login.system) = (remote.url, remote.system)
         try LoginFiles.makeDirectory(in: log.directory.path)
         do {
             let encoder = JSONEncoder()

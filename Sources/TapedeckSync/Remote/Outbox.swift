@@ -18,7 +18,8 @@ public import TapedeckProjections
 ///
 /// A device that has not synced may send an outdated intent for a register after the latest intent
 /// was confirmed. The remote then returns to the outdated value. As soon as both outcomes are
-/// known, the latest intent is pending again.
+/// known, the latest intent is pending again, unless a reader finds that the outdated one belongs to
+/// another account.
 public struct Outbox: Projection {
     /// The tag kind of the keys that intents belong to.
     public let tagKind: String
@@ -76,8 +77,8 @@ public struct Outbox: Projection {
 
     /// The name of the projection: `outbox-` followed by the tag kind.
     public var name: String { "outbox-\(tagKind)" }
-    /// 5.
-    public var version: Int { 5 }
+    /// 6.
+    public var version: Int { 6 }
     /// The event types of the intents.
     public var parameters: String {
         eventTypes.indices.dropFirst(2).map { index in
@@ -97,8 +98,8 @@ public struct Outbox: Projection {
         """
         A change that the user wants a remote to make is pending until an outcome confirms it or \
         the user drops it. If an account has several changes to the same thing, such as a mark, \
-        only the latest change is pending. If an earlier change is sent after the latest change \
-        was confirmed, the latest change is pending again.
+        only the latest change is pending. If an earlier change of the account is sent after the \
+        latest change was confirmed, the latest change is pending again.
         """
     }
     /// Two tables, which contain the items, oldest first: the items that no later intent for the
@@ -324,7 +325,7 @@ public struct Outbox: Projection {
     private func foldOutcome(
         _ outcome: OutcomeRecorded, _ event: borrowing FoldEvent, _ key: inout KeyedState<State>
     ) throws {
-        reopen(after: outcome, &key)
+        try reopen(after: outcome, &key)
         guard let (held, place) = try item(of: outcome.intent, outcome.isDerived, event, &key)
         else { return }
         var item = held
@@ -352,20 +353,36 @@ public struct Outbox: Projection {
         key.removeItem(item.name(place))
     }
 
-    /// Makes the latest intent of a register pending again if it has ended and a request for an
-    /// earlier intent has been sent since.
-    private func reopen(after outcome: OutcomeRecorded, _ key: inout KeyedState<State>) {
+    /// Makes the later intents of a register pending again if they have ended and a request for an
+    /// earlier intent is sent afterwards.
+    ///
+    /// Only the latest intent of the account whose request was sent must be sent again. The fold does
+    /// not know the accounts, so it reopens the later intents of all devices.
+    private func reopen(
+        after outcome: OutcomeRecorded, _ key: inout KeyedState<State>
+    ) throws {
         guard !outcome.register.isEmpty, [.dispatched, .confirmed].contains(outcome.kind),
             let type = eventTypes.firstIndex(where: { $0.name == outcome.register }),
-            owners[type] == nil,
-            let held = key.state.held.filter({ $0.typeIndex == type }).max(by: {
-                $0.order < $1.order
-            }), !held.isDropped,
-            held.intent.description != outcome.intent,
-            let milliseconds = held.order.stampMilliseconds
+            owners[type] == nil, let sent = EventID(outcome.intent)
         else { return }
-        let item = OutboxItem(held.intent, at: milliseconds)
-        if key.item(item.name(.wanted)) == nil { key.set(item, .wanted) }
+        let register = key.state.held.filter { $0.typeIndex == type }
+        let latest = register.map(\.order).max()
+        // If the device has a later intent, only that one's order is known.
+        let earliest = register.first { $0.intent.origin == sent.origin }?.order ?? latest
+        for held in register where !held.isDropped && held.intent != sent {
+            guard let earliest, held.order >= earliest,
+                let milliseconds = held.order.stampMilliseconds
+            else { continue }
+            var item = OutboxItem(held.intent, at: milliseconds)
+            if let value = key.item(item.name(.wanted)) {
+                item = try OutboxItem(held.intent, decoding: value)
+                guard !item.reopenedBy.isEmpty, !item.reopenedBy.contains(sent) else { continue }
+            } else {
+                item.isSuperseded = held.order != latest
+            }
+            item.reopenedBy.append(sent)
+            key.set(item, .wanted)
+        }
     }
 
     /// Adds one row per pending item.

@@ -18,6 +18,9 @@ public struct OutboxItem: Hashable, Sendable {
     /// Whether another device has made a later intent for the same register, which replaces this
     /// one unless it belongs to another account.
     public var isSuperseded = false
+    /// The earlier intents for the same register that were sent after this one had been confirmed, so
+    /// that it is pending again unless they belong to other accounts.
+    var reopenedBy: [EventID] = []
 
     init(_ event: EventID, at milliseconds: UInt64, isDerived: Bool = false) {
         self.event = event
@@ -153,6 +156,7 @@ public struct OutboxItem: Hashable, Sendable {
         claims = try reader.array { (reader) throws(ModelError) in try reader.eventID() }
         retries = try reader.uint64()
         isSuperseded = try reader.bool()
+        reopenedBy = try reader.array { (reader) throws(ModelError) in try reader.eventID() }
     }
 
     func encode(into writer: inout StateWriter) {
@@ -161,6 +165,7 @@ public struct OutboxItem: Hashable, Sendable {
         writer.add(claims) { $0.add($1) }
         writer.add(retries)
         writer.add(isSuperseded)
+        writer.add(reopenedBy) { $0.add($1) }
     }
 }
 

@@ -1,4 +1,4 @@
-internal import TapedeckModel
+package import TapedeckModel
 
 /// The credentials of a user.
 ///
@@ -157,6 +157,8 @@ package struct RemoteLogin: Codable, Hashable, Sendable {
     ///
     /// The login is never sent to another address, even if the remote's address changes.
     var url = ""
+    /// The remote's system; nil in files written by older versions.
+    var system: String?
     /// The events that had ended earlier logins and that the device knew when the user logged in;
     /// nil in files written by older versions, which knew none.
     ///

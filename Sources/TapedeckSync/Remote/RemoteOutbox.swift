@@ -126,7 +126,7 @@ package struct RemoteOutbox {
                     limit: RemoteOutbox.pageCount)
             }
             for row in rows {
-                guard let event = try log.event(row.item.event),
+                guard signIns.isPending(row.item), let event = try log.event(row.item.event),
                     !outbox.isExpired(row.item, of: event.type, at: log.now())
                 else { continue }
                 let intent = Intent(event, key: row.key, isDerived: row.item.isDerived)
@@ -144,18 +144,22 @@ package struct RemoteOutbox {
     /// Returns whether a superseded intent belongs to the store's account and all later ones to
     /// other accounts.
     private func isRevived(_ intent: Intent) throws -> Bool {
-        guard let speaker, !signIns.isOthers(intent.event.id, than: speaker) else { return false }
+        guard let speaker, !isOthers(intent.event.id, than: speaker) else { return false }
         return try runner.standing(of: intent, in: outboxes) {
-            signIns.isOthers($0, than: speaker)
+            isOthers($0, than: speaker)
         } != nil
+    }
+
+    private func isOthers(_ change: EventID, than speaker: String) -> Bool {
+        signIns.isOthers(change, than: speaker, on: log.origin)
     }
 
     /// Returns whether a later intent replaces an intent of a type that is not a register.
     @available(*, noasync)
     package func isReplaced(_ intent: Intent) throws -> Bool {
         try LaterIntents(
-            log: log, runner: runner, remote: remote, connector: connector, outboxes: outboxes,
-            signIns: signIns, speaker: speaker
+            log: log, runner: runner, connector: connector, outboxes: outboxes, signIns: signIns,
+            speaker: speaker
         ).replace(intent)
     }
 

@@ -144,12 +144,13 @@ extension RemoteSession {
 
     /// Returns the outbox's data for an intent; nil if the intent has ended.
     func standing(of intent: Intent) throws -> Outbox.Standing? {
-        let (connection, account) = (connection, login.account)
+        let (connection, account, device) = (connection, login.account, log.origin)
         let standing = try runner.standing(of: intent, in: outboxes) { later in
             guard let account, !account.isAnonymous else { return false }
-            return try connection.signIns().isOthers(later, than: account.user)
+            return try connection.signIns().isOthers(later, than: account.user, on: device)
         }
-        return standing?.item.end == nil ? standing : nil
+        guard let standing, standing.item.end == nil else { return nil }
+        return try connection.signIns().isPending(standing.item) ? standing : nil
     }
 
     /// Performs the steps of an intent that need no network; returns the intent's next request, or
@@ -160,13 +161,13 @@ extension RemoteSession {
         guard let item = try standing(of: intent)?.item else { return nil }
         // Later intents of the lane may belong to the account of this login.
         if !account.isAnonymous,
-            try connection.signIns().refusal(
-                of: intent.event.id, from: account.user, at: remote, on: log.origin) != nil
+            try connection.signIns().isOthers(
+                intent.event.id, than: account.user, on: log.origin)
         {
             return nil
         }
         let later = LaterIntents(
-            log: log, runner: runner, remote: remote, connector: connector, outboxes: outboxes,
+            log: log, runner: runner, connector: connector, outboxes: outboxes,
             signIns: try connection.signIns(), speaker: account.isAnonymous ? nil : account.user)
         if try later.replace(intent) { return nil }
         if let wait = try RemoteRow.lane(remote.name, intent.key.text, in: log),

@@ -39,17 +39,22 @@ public struct AskQuestion: Sendable {
 
     /// Returns the question, or nothing while the same question to the same user is pending.
     ///
-    /// Throws a `Refusal`, or errors from reading the store. The cost is one lookup.
+    /// Throws a `Refusal`; `ModelError` with `.signInRequired` if the store now belongs to another
+    /// account; or errors from reading the store. The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
+        try queries.checkNotReplaced(at: Whale.system)
         guard try queries.shownProfile(question.receiver) != nil else { throw Refusal.unknownUser }
         return try queries.isAsking(question) ? [] : [question]
     }
 }
 
 extension VideoQueries {
-    /// Returns whether the same question to the same user is pending.
+    /// Returns whether the same question of this account to the same user is pending.
     fileprivate func isAsking(_ question: QuestionAsked) throws -> Bool {
+        let account = try deviceAccount(at: Whale.system)
         let state = try reader.state(of: projections.users, key: Tag("user", question.receiver))
-        return state?.asked.contains { $0.text == question.text } ?? false
+        return state?.asked.contains {
+            $0.text == question.text && !account.isOthers($0.event)
+        } ?? false
     }
 }

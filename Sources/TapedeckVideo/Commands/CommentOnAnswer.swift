@@ -35,9 +35,11 @@ public struct CommentOnAnswer: Sendable {
 
     /// Returns the comment, with the account's user as its author if that user is known.
     ///
-    /// Posting the same text twice creates two comments. Throws a `Refusal`, or errors from reading
-    /// the store. The cost is a few lookups.
+    /// Posting the same text twice creates two comments. Throws a `Refusal`; `ModelError` with
+    /// `.signInRequired` if the store now belongs to another account; or errors from reading the store.
+    /// The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
+        try queries.checkNotReplaced(at: Whale.system)
         guard try queries.answer(comment.answer) != nil else { throw Refusal.unknownAnswer }
         var comment = comment
         if let author = try queries.ownUser().flatMap(queries.username) { comment.author = author }

@@ -27,9 +27,11 @@ public struct EditProfile: Sendable {
     /// Returns an edit with only the fields that differ from the current profile, or nothing if no
     /// field differs.
     ///
-    /// Throws `ModelError`: `.signInRequired` if the account's user is unknown, `.invalidPayload`,
-    /// `.tooLarge`; or errors from reading the store. The cost is a few lookups.
+    /// Throws `ModelError`: `.signInRequired` if the account's user is unknown or if the store now
+    /// belongs to another account, `.invalidPayload`, `.tooLarge`; or errors from reading the store.
+    /// The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
+        try queries.checkNotReplaced(at: Whale.system)
         var edit = changes
         edit.user = try queries.requireOwnUser()
         edit = try edit.normalized()

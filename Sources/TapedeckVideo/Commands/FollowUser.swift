@@ -46,9 +46,11 @@ public struct FollowUser: Sendable {
 
     /// Returns the event to record, or nothing if there is no change.
     ///
-    /// Throws a `Refusal`; `ModelError` with `.signInRequired` if the account's user is unknown; or
-    /// errors from reading the store. The cost is a few lookups.
+    /// Throws a `Refusal`; `ModelError` with `.signInRequired` if the account's user is unknown or if
+    /// the store now belongs to another account; or errors from reading the store. The cost is a few
+    /// lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
+        try queries.checkNotReplaced(at: Whale.system)
         let own = try queries.requireOwnUser()
         guard own != user else { throw Refusal.isOneself }
         guard try queries.shownProfile(user) != nil else { throw Refusal.unknownUser }

@@ -38,8 +38,10 @@ public struct LikeAnswer: Sendable {
     /// requested, locally or on a remote.
     ///
     /// Repeated likes are avoided because remotes count each like, even from the same user. Throws
-    /// a `Refusal`, or errors from reading the store. The cost is a few lookups.
+    /// a `Refusal`; `ModelError` with `.signInRequired` if the store now belongs to another account;
+    /// or errors from reading the store. The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
+        try queries.checkNotReplaced(at: Whale.system)
         guard let known = try queries.answer(answer) else { throw Refusal.unknownAnswer }
         guard known.isLiked != isOn else { return [] }
         return [LikeToggled.with { ($0.answer, $0.isOn) = (answer, isOn) }]

@@ -107,7 +107,11 @@ public struct RecordAnswer: Sendable {
     /// Throws a `Refusal`; `ModelError` with `.invalidPayload` or `.tooLarge` for an invalid name,
     /// digest or duration; or errors from reading the store. The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
-        try decide(queries.questionState(question), by: queries.ownUser())
+        let account = try queries.deviceAccount(at: Whale.system)
+        try queries.checkNotReplaced(at: Whale.system)
+        var state = try queries.questionState(question)
+        if let recorded = state.recorded, account.isOthers(recorded.event) { state.recorded = nil }
+        return try decide(state, by: queries.ownUser(account))
     }
 
     /// Returns the events to record, given the state of the question.

@@ -63,10 +63,11 @@ public struct ShareVideo: Sendable {
 
     /// Returns an intent for each destination.
     ///
-    /// Throws a `Refusal`, and `ModelError` with `.tooLarge` if the text is too long for Twitter.
-    /// The cost is a few lookups.
+    /// Throws a `Refusal`, and `ModelError`: `.tooLarge` if the text is too long for Twitter,
+    /// `.signInRequired` if the store now belongs to another account. The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
-        try destinations.map { destination in
+        try queries.checkNotReplaced(at: Shelby.system)
+        return try destinations.map { destination in
             let proposed = try queries.shareText(of: video, to: destination)
             let text = self.text ?? proposed.text
             if let limit = proposed.charactersMax, text.unicodeScalars.count > limit {

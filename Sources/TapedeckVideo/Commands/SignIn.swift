@@ -28,8 +28,8 @@ public struct SignIn: Sendable {
     /// the user has signed in to the system.
     ///
     /// Returns no events if the user is signed in with this account and there is no other. If
-    /// `device` is given, the device's own last sign-in must also be to this account. The cost is
-    /// one lookup per account of the system.
+    /// `device` is given, the device itself must also be signed in to this account. The cost is one
+    /// lookup per account of the system.
     ///
     /// - Parameter device: The origin of this store. Syncs with remotes send a change only from the
     ///   account to which the device of the change last signed in.
@@ -42,22 +42,15 @@ public struct SignIn: Sendable {
         }
         let isSignedIn = owners.contains { $0.account == signedIn.account && $0.isSignedIn }
         // If two devices replace each other's account at the same time, the later sign-in wins.
-        if try !events.isEmpty || !isSignedIn || !isLast(on: device, queries) {
-            events.append(signedIn)
+        let isDeviceSignedIn = try device.map {
+            try queries.isSignedIn(signedIn.account, on: $0, at: signedIn.system)
         }
+        if !events.isEmpty || !isSignedIn || isDeviceSignedIn == false { events.append(signedIn) }
         return events
-    }
-
-    /// Returns whether the last sign-in of a device was to this account; true without a device.
-    private func isLast(
-        on device: OriginID?, _ queries: VideoQueries<some ViewReader>
-    ) throws -> Bool {
-        guard let device else { return true }
-        return try queries.lastSignIn(of: device, at: signedIn.system) == signedIn.account
     }
 }
 
-/// Records that the user is signed out of all accounts of a system.
+/// Records that the user is signed out of all accounts of a system, on all devices or on one.
 ///
 /// ```swift
 /// let signOut = SignOut(at: "birdtube")
@@ -66,22 +59,36 @@ public struct SignIn: Sendable {
 public struct SignOut: Sendable {
     /// The system.
     public let system: String
+    /// The origin of this store, if the user stays signed in on other devices; otherwise nil.
+    public let device: OriginID?
 
     /// Creates the command for a system, such as `birdtube`.
-    public init(at system: String) { self.system = system }
-
-    /// Returns the events that sign out every signed-in account of the system.
     ///
-    /// The cost is one lookup per signed-in account.
+    /// - Parameter device: The origin of this store, if the user stays signed in on other devices.
+    public init(at system: String, on device: OriginID? = nil) {
+        (self.system, self.device) = (system, device)
+    }
+
+    /// Returns the events that sign out every account of the system that is signed in, on any device
+    /// or on the given one.
+    ///
+    /// The cost is one lookup per account of the system.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
-        try queries.signedInAccounts(at: system).map { $0.signedOut() }
+        guard let device else {
+            return try queries.signedInAccounts(at: system).map { $0.signedOut() }
+        }
+        return try queries.accounts(signedInOn: device, at: system).map {
+            $0.signedOut(isDeviceOnly: true)
+        }
     }
 }
 
 extension AccountEntry {
-    fileprivate func signedOut(replacedBy other: String? = nil) -> any Event {
+    fileprivate func signedOut(
+        replacedBy other: String? = nil, isDeviceOnly: Bool = false
+    ) -> any Event {
         SignedOut.with {
-            ($0.account, $0.system) = (account, system)
+            ($0.account, $0.system, $0.deviceOnly) = (account, system, isDeviceOnly)
             if let other { $0.replacedBy = other }
         }
     }

@@ -124,6 +124,9 @@ public nonisolated struct SignedOut: Sendable {
   /// Clears the value of `replacedBy`. Subsequent reads from it will return its default value.
   public mutating func clearReplacedBy() {self._replacedBy = nil}
 
+  /// Whether only the device that recorded this event signed out; the user stays signed in on other devices.
+  public var deviceOnly: Bool = false
+
   public var unknownFields = SwiftProtobuf.UnknownStorage()
 
   public init() {}
@@ -258,7 +261,7 @@ nonisolated extension SignedIn: SwiftProtobuf.Message, SwiftProtobuf._MessageImp
 
 nonisolated extension SignedOut: SwiftProtobuf.Message, SwiftProtobuf._MessageImplementationBase, SwiftProtobuf._ProtoNameProviding {
   public static let protoMessageName: String = _protobuf_package + ".SignedOut"
-  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}account\0\u{1}system\0\u{3}replaced_by\0")
+  public static let _protobuf_nameMap = SwiftProtobuf._NameMap(bytecode: "\0\u{1}account\0\u{1}system\0\u{3}replaced_by\0\u{3}device_only\0")
 
   public mutating func decodeMessage<D: SwiftProtobuf.Decoder>(decoder: inout D) throws {
     while let fieldNumber = try decoder.nextFieldNumber() {
@@ -269,6 +272,7 @@ nonisolated extension SignedOut: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
       case 1: try { try decoder.decodeSingularStringField(value: &self.account) }()
       case 2: try { try decoder.decodeSingularStringField(value: &self.system) }()
       case 3: try { try decoder.decodeSingularStringField(value: &self._replacedBy) }()
+      case 4: try { try decoder.decodeSingularBoolField(value: &self.deviceOnly) }()
       default: break
       }
     }
@@ -288,6 +292,9 @@ nonisolated extension SignedOut: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     try { if let v = self._replacedBy {
       try visitor.visitSingularStringField(value: v, fieldNumber: 3)
     } }()
+    if self.deviceOnly != false {
+      try visitor.visitSingularBoolField(value: self.deviceOnly, fieldNumber: 4)
+    }
     try unknownFields.traverse(visitor: &visitor)
   }
 
@@ -295,6 +302,7 @@ nonisolated extension SignedOut: SwiftProtobuf.Message, SwiftProtobuf._MessageIm
     if lhs.account != rhs.account {return false}
     if lhs.system != rhs.system {return false}
     if lhs._replacedBy != rhs._replacedBy {return false}
+    if lhs.deviceOnly != rhs.deviceOnly {return false}
     if lhs.unknownFields != rhs.unknownFields {return false}
     return true
   }

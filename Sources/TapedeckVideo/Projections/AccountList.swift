@@ -12,8 +12,8 @@ public struct AccountList: Projection {
 
     /// `accounts`.
     public var name: String { "accounts" }
-    /// 3.
-    public var version: Int { 3 }
+    /// 4.
+    public var version: Int { 4 }
     /// `account`.
     public var tagKind: String { "account" }
     /// Observations of accounts, sign-ins and sign-outs.
@@ -21,13 +21,14 @@ public struct AccountList: Projection {
         [AccountObserved.eventType, SignedIn.eventType, SignedOut.eventType]
     }
     /// Events can be folded in any order: observations are merged field by field, only the last
-    /// sign-in or sign-out counts, and the ids of the sign-ins are sorted.
+    /// sign-out counts, of the user or of a device, and the sign-ins are sorted.
     public var law: FoldLaw { .any }
     /// A short explanation of how events determine the state.
     public var ruleText: String? {
         """
-        An account is merged from the observations of its system, field by field; the last \
-        sign-in or sign-out determines whether the user is signed in.
+        An account is merged from the observations of its system, field by field. The user is \
+        signed in if there is a sign-in after the last sign-out, and the device of the sign-in has \
+        not signed out since.
         """
     }
     /// Two tables: all accounts by name, and the accounts to which the user is signed in.
@@ -37,32 +38,77 @@ public struct AccountList: Projection {
     public struct State: ProjectionState, Equatable {
         /// The observations of the account.
         var observations = ObservationStack<AccountObserved>()
-        /// The order of the last sign-in or sign-out.
-        private(set) var change: FoldOrder?
-        /// Whether the user is signed in.
-        public private(set) var isSignedIn = false
-        /// Whether the store belongs to another account instead, according to the last sign-in or
-        /// sign-out.
-        private(set) var isReplaced = false
-        /// The ids of the sign-ins, sorted.
+        /// The sign-ins, sorted by event id.
         ///
-        /// They show which changes of a device belong to this account.
-        private(set) var signIns: [EventID] = []
+        /// They also show which changes of a device belong to this account.
+        private(set) var signIns: [SignInMark] = []
+        /// The order of the last sign-out on all devices.
+        private var signOut: FoldOrder?
+        /// Whether the last sign-out on all devices says that the store belongs to another account
+        /// instead.
+        private var signOutReplaces = false
+        /// The last sign-out of each device that signed out alone, sorted by event id.
+        private var deviceSignOuts: [SignInMark] = []
 
         /// Creates the initial state.
         public init() {}
 
+        /// The events that record the sign-ins.
+        var signInEvents: [EventID] { signIns.map(\.event) }
+        /// Whether the user is signed in.
+        public var isSignedIn: Bool { signIns.contains(where: isValid) }
+        /// Whether the store belongs to another account instead.
+        var isReplaced: Bool { signOutReplaces && !signIns.contains(where: isAfterSignOut) }
         /// The time of the last sign-in or sign-out, in Unix milliseconds.
-        var changedAt: Int64? { change.map { Int64(clamping: $0.activityMilliseconds) } }
-
-        fileprivate mutating func take(isIn: Bool, isReplaced: Bool, _ order: FoldOrder) {
-            guard change.map({ $0 < order }) ?? true else { return }
-            (change, isSignedIn, self.isReplaced) = (order, isIn, isReplaced)
+        var changedAt: Int64? {
+            let changes = (signIns + deviceSignOuts).map(\.order) + [signOut].compactMap { $0 }
+            return changes.max().map { Int64(clamping: $0.activityMilliseconds) }
         }
 
-        fileprivate mutating func add(signIn: EventID) {
-            let place = signIns.firstIndex { signIn < $0 }
+        /// Returns the last sign-in on a device, even if the user has signed out since.
+        func lastSignIn(on device: OriginID) -> EventID? {
+            signIns.last { $0.event.origin == device }?.event
+        }
+
+        /// Returns whether the user is signed in on a device.
+        func isSignedIn(on device: OriginID) -> Bool {
+            signIns.contains { $0.event.origin == device && isValid($0) }
+        }
+
+        private func isAfterSignOut(_ signIn: SignInMark) -> Bool {
+            signOut.map { $0 < signIn.order } ?? true
+        }
+
+        private func isValid(_ signIn: SignInMark) -> Bool {
+            isAfterSignOut(signIn)
+                && !deviceSignOuts.contains {
+                    $0.event.origin == signIn.event.origin && $0.event > signIn.event
+                }
+        }
+
+        fileprivate mutating func add(signIn: SignInMark) {
+            let place = signIns.firstIndex { signIn.event < $0.event }
             signIns.insert(signIn, at: place ?? signIns.endIndex)
+        }
+
+        fileprivate mutating func take(signOut order: FoldOrder, isReplaced: Bool) {
+            guard signOut.map({ $0 < order }) ?? true else { return }
+            (signOut, signOutReplaces) = (order, isReplaced)
+        }
+
+        /// Takes the sign-out of a device.
+        ///
+        /// Only the device's own sequence numbers decide which sign-ins it ends, so clocks do not
+        /// matter.
+        fileprivate mutating func take(deviceSignOut: SignInMark) {
+            let device = deviceSignOut.event.origin
+            let place =
+                deviceSignOuts.firstIndex { $0.event.origin >= device } ?? deviceSignOuts.endIndex
+            guard place < deviceSignOuts.endIndex, deviceSignOuts[place].event.origin == device
+            else { return deviceSignOuts.insert(deviceSignOut, at: place) }
+            if deviceSignOuts[place].event < deviceSignOut.event {
+                deviceSignOuts[place] = deviceSignOut
+            }
         }
 
         /// Decodes a state.
@@ -70,19 +116,23 @@ public struct AccountList: Projection {
 
         init(reading bytes: inout StateReader) throws(ModelError) {
             observations = try ObservationStack(decoding: &bytes)
-            change = try bytes.optional { (reader) throws(ModelError) in try reader.foldOrder() }
-            isSignedIn = try bytes.bool()
-            isReplaced = try bytes.bool()
-            signIns = try bytes.array { (reader) throws(ModelError) in try reader.eventID() }
+            signIns = try bytes.array { (reader) throws(ModelError) in
+                try SignInMark(decoding: &reader)
+            }
+            signOut = try bytes.optional { (reader) throws(ModelError) in try reader.foldOrder() }
+            signOutReplaces = try bytes.bool()
+            deviceSignOuts = try bytes.array { (reader) throws(ModelError) in
+                try SignInMark(decoding: &reader)
+            }
         }
 
         /// Encodes the state.
         public func encode(into bytes: inout StateWriter) {
             observations.encode(into: &bytes)
-            bytes.add(change) { $0.add($1) }
-            bytes.add(isSignedIn)
-            bytes.add(isReplaced)
-            bytes.add(signIns) { $0.add($1) }
+            bytes.add(signIns) { $1.encode(into: &$0) }
+            bytes.add(signOut) { $0.add($1) }
+            bytes.add(signOutReplaces)
+            bytes.add(deviceSignOuts) { $1.encode(into: &$0) }
         }
     }
 
@@ -93,11 +143,14 @@ public struct AccountList: Projection {
             let observation = try event.decode(AccountObserved.self).normalized()
             key.state.observations.add(observation, payload: event.payload, order: event.order)
         case 1:
-            key.state.take(isIn: true, isReplaced: false, event.order)
-            key.state.add(signIn: event.id)
+            key.state.add(signIn: SignInMark(event: event.id, order: event.order))
         default:
             let signedOut = try event.decode(SignedOut.self)
-            key.state.take(isIn: false, isReplaced: signedOut.hasReplacedBy, event.order)
+            if signedOut.deviceOnly {
+                key.state.take(deviceSignOut: SignInMark(event: event.id, order: event.order))
+            } else {
+                key.state.take(signOut: event.order, isReplaced: signedOut.hasReplacedBy)
+            }
         }
     }
 
@@ -129,6 +182,23 @@ public struct AccountList: Projection {
     enum Table {
         static let byName = 0
         static let signedIn = 1
+    }
+}
+
+/// A sign-in, or the sign-out of a device, and its place in the canonical order.
+struct SignInMark: Equatable {
+    var event: EventID
+    var order: FoldOrder
+
+    init(event: EventID, order: FoldOrder) { (self.event, self.order) = (event, order) }
+
+    init(decoding reader: inout StateReader) throws(ModelError) {
+        (event, order) = (try reader.eventID(), try reader.foldOrder())
+    }
+
+    func encode(into writer: inout StateWriter) {
+        writer.add(event)
+        writer.add(order)
     }
 }
 

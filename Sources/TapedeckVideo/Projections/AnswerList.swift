@@ -29,8 +29,8 @@ public struct AnswerList: Projection {
 
     /// `answers`.
     public var name: String { "answers" }
-    /// 8.
-    public var version: Int { 8 }
+    /// 9.
+    public var version: Int { 9 }
     /// `answer`.
     public var tagKind: String { "answer" }
     /// The event types of uploads, comments, observations, likes and outcomes.
@@ -44,8 +44,8 @@ public struct AnswerList: Projection {
     /// Events can be folded in any order, because an upload or observation that arrives out of
     /// order requests a refold.
     ///
-    /// Observed likes of different users are independent of each other. The user's own like depends
-    /// only on the last toggle and its last outcome.
+    /// Observed likes of different users are independent of each other. The own likes depend only on
+    /// the last toggle of each device and its last outcome.
     public var law: FoldLaw { .any }
     /// A short explanation of how events determine the state.
     public var ruleText: String? {
@@ -83,8 +83,11 @@ public struct AnswerList: Projection {
         var newestComment: UInt64 = 0
         /// The number of users whose likes appear on remotes, also while the answer is removed.
         var likers: UInt64 = 0
-        /// The user's last like or unlike.
-        var like: OwnToggle?
+        /// The last like or unlike of each device, sorted by device.
+        ///
+        /// The devices may be signed in to different accounts, and the fold does not know whose
+        /// change a toggle is.
+        private(set) var likes: [OwnToggle] = []
 
         /// Creates the initial state.
         public init() {}
@@ -104,6 +107,25 @@ public struct AnswerList: Projection {
         var thumbnailURL: String? {
             observation.hasThumbnailURL
                 ? observation.thumbnailURL : uploaded.hasThumbnailURL ? uploaded.thumbnailURL : nil
+        }
+
+        /// Returns the last like or unlike that belongs to an account; nil if there is none.
+        func like(of account: DeviceAccount) -> OwnToggle? {
+            likes.filter { !account.isOthers($0.event) }.max { $0.order < $1.order }
+        }
+
+        fileprivate mutating func take(_ like: OwnToggle) {
+            let device = like.event.origin
+            let place = likes.firstIndex { $0.event.origin >= device } ?? likes.endIndex
+            guard place < likes.endIndex, likes[place].event.origin == device else {
+                return likes.insert(like, at: place)
+            }
+            if likes[place].order < like.order { likes[place] = like }
+        }
+
+        fileprivate mutating func take(_ outcome: IntentOutcome, of intent: [UInt8]) {
+            guard let place = likes.firstIndex(where: { $0.intent == intent }) else { return }
+            likes[place].outcome = outcome
         }
 
         /// Merges an upload; returns false if a later one has already been merged.
@@ -154,7 +176,7 @@ public struct AnswerList: Projection {
             outcomes = try bytes.uint64()
             newestComment = try bytes.uint64()
             likers = try bytes.uint64()
-            like = try bytes.optional { (reader) throws(ModelError) in
+            likes = try bytes.array { (reader) throws(ModelError) in
                 try OwnToggle(decoding: &reader)
             }
         }
@@ -173,7 +195,7 @@ public struct AnswerList: Projection {
             bytes.add(outcomes)
             bytes.add(newestComment)
             bytes.add(likers)
-            bytes.add(like) { $1.encode(into: &$0) }
+            bytes.add(likes) { $1.encode(into: &$0) }
         }
     }
 
@@ -211,15 +233,13 @@ public struct AnswerList: Projection {
             foldLike(
                 try event.decode(LikeObserved.self).normalized(), order: event.order, into: &key)
         case 5:
-            guard key.state.like.map({ $0.order < event.order }) ?? true else { return }
             var like = OwnToggle(event, isOn: try OwnToggle.isLiked(event.payload))
             like.outcome = try key.outcome(of: like.intent)
-            key.state.like = like
+            key.state.take(like)
         default:
-            guard let (intent, outcome, isLatest) = try key.foldOutcome(event), isLatest,
-                intent == key.state.like?.intent
+            guard let (intent, outcome, isLatest) = try key.foldOutcome(event), isLatest
             else { return }
-            key.state.like?.outcome = outcome
+            key.state.take(outcome, of: intent)
         }
     }
 

@@ -47,6 +47,33 @@ public struct AccountEntry: Codable, Hashable, Sendable {
     }
 }
 
+/// The account whose changes a device makes at a system.
+///
+/// It is the account to which the device last signed in, and is still signed in if possible. A device
+/// that has never signed in speaks for the owner of the store.
+struct DeviceAccount {
+    /// The account; nil before the first sign-in of any device.
+    let entry: AccountEntry?
+    /// Whether the store belongs to another account instead.
+    let isReplaced: Bool
+    /// The account that a change of this device belongs to now: that of its last sign-in, even if the
+    /// user has signed out of this account only.
+    fileprivate let author: String?
+    fileprivate let signIns: SignIns
+    fileprivate let device: OriginID?
+
+    /// Returns whether a change belongs, or may belong, to another account, so that it is never sent
+    /// from this one.
+    func isOthers(_ change: EventID) -> Bool {
+        author.map { signIns.isOthers(change, than: $0, on: device) } ?? false
+    }
+
+    /// Returns the name of the account that a change belongs to; nil if it is unknown.
+    func author(of change: EventID) -> String? {
+        isOthers(change) ? signIns.author(of: change)?.user : entry?.account
+    }
+}
+
 extension VideoQueries {
     /// Returns the user's accounts, sorted by system and nickname.
     public func accounts(
@@ -65,12 +92,26 @@ extension VideoQueries {
     /// device last signed in, and nil once the store belongs to another account. Costs one lookup per
     /// account of the system.
     public func signedInAccount(at system: String = BirdTube.system) throws -> AccountEntry? {
-        let first = try signedInAccounts(at: system, limit: 1).first
-        guard first != nil, let device = reader.device,
-            let own = try lastAccount(of: device, at: system)
-        else { return first }
-        if own.entry.isSignedIn { return own.entry }
-        return own.state.isReplaced ? nil : first
+        try deviceAccount(at: system).entry.flatMap { $0.isSignedIn ? $0 : nil }
+    }
+
+    /// Returns the account whose changes this device makes at a system; see `DeviceAccount`.
+    ///
+    /// Costs one lookup per account of the system.
+    func deviceAccount(at system: String) throws -> DeviceAccount {
+        let all = try accounts(at: system)
+        let last = reader.device.flatMap { lastAccount(of: $0, in: all) } ?? owners(in: all).first
+        let signedIn = reader.device.flatMap { device in
+            lastAccount(of: device, in: all.filter { $0.state.isSignedIn(on: device) })
+        }
+        let own = signedIn ?? last
+        let signIns = all.map { entry, state in
+            SignIns.Account(user: entry.account, shown: entry.nickname, events: state.signInEvents)
+        }
+        return DeviceAccount(
+            entry: own?.entry, isReplaced: own?.state.isReplaced ?? false,
+            author: last?.entry.account, signIns: SignIns(signIns.filter { !$0.events.isEmpty }),
+            device: reader.device)
     }
 
     /// Returns the signed-in accounts of a system, sorted by nickname.
@@ -92,11 +133,15 @@ extension VideoQueries {
     /// whose last sign-in or sign-out was the earliest. The cost is one lookup per account of the
     /// system.
     package func owners(at system: String) throws -> [AccountEntry] {
-        let all = try accounts(at: system).filter { $0.entry.changedAt != nil }
+        try owners(in: accounts(at: system)).map(\.entry)
+    }
+
+    private func owners(in accounts: [KnownAccount]) -> [KnownAccount] {
+        let all = accounts.filter { $0.entry.changedAt != nil }
         let remaining = all.filter { !$0.state.isReplaced }
-        return (remaining.isEmpty ? all : remaining).map(\.entry).sorted { left, right in
-            if left.isSignedIn != right.isSignedIn { return left.isSignedIn }
-            return (left.changedAt?.milliseconds ?? 0) < (right.changedAt?.milliseconds ?? 0)
+        return (remaining.isEmpty ? all : remaining).sorted { left, right in
+            if left.entry.isSignedIn != right.entry.isSignedIn { return left.entry.isSignedIn }
+            return (left.state.changedAt ?? 0) < (right.state.changedAt ?? 0)
         }
     }
 
@@ -106,20 +151,26 @@ extension VideoQueries {
     /// The cost is one lookup per account of the system.
     package func signIns(at system: String) throws -> [(account: AccountEntry, events: [EventID])] {
         try accounts(at: system).compactMap { (entry, state) in
-            state.signIns.isEmpty ? nil : (entry, state.signIns)
+            state.signIns.isEmpty ? nil : (entry, state.signInEvents)
         }
     }
 
-    /// Returns the account of a system to which a device last signed in; nil if there is none.
-    package func lastSignIn(of device: OriginID, at system: String) throws -> String? {
-        try lastAccount(of: device, at: system)?.entry.account
+    /// Returns the accounts of a system to which a device is signed in: the user signed in there, and
+    /// neither the device nor the user has signed out since.
+    func accounts(signedInOn device: OriginID, at system: String) throws -> [AccountEntry] {
+        try accounts(at: system).filter { $0.state.isSignedIn(on: device) }.map(\.entry)
     }
 
-    private func lastAccount(
-        of device: OriginID, at system: String
-    ) throws -> (entry: AccountEntry, state: AccountList.State)? {
-        let own = try accounts(at: system).flatMap { account in
-            account.state.signIns.filter { $0.origin == device }.map { (account, $0.sequence) }
+    /// Returns whether a device is signed in to an account, and has not signed in to another one since.
+    func isSignedIn(_ account: String, on device: OriginID, at system: String) throws -> Bool {
+        let last = try lastAccount(of: device, in: accounts(at: system))
+        return last.map { $0.entry.account == account && $0.state.isSignedIn(on: device) } ?? false
+    }
+
+    /// Returns the account to which a device last signed in; nil if there is none.
+    private func lastAccount(of device: OriginID, in accounts: [KnownAccount]) -> KnownAccount? {
+        let own = accounts.compactMap { account in
+            account.state.lastSignIn(on: device).map { (account, $0.sequence) }
         }
         return own.max { $0.1 < $1.1 }?.0
     }
@@ -141,6 +192,16 @@ extension VideoQueries {
             hint: "sign in first; features that need no account still work")
     }
 
+    /// Throws `ModelError` with `.signInRequired` if the store belongs to another account than the one
+    /// to which this device last signed in: the device's changes would never be sent.
+    func checkNotReplaced(at system: String) throws {
+        guard try deviceAccount(at: system).isReplaced else { return }
+        throw ModelError(
+            .signInRequired,
+            "not signed in to \(system.prefix(40)): this store now belongs to another account",
+            hint: "sign in to the account that the store belongs to")
+    }
+
     /// Returns the nickname of an account, or the part of its name before the "@" if no remote has
     /// shown the account.
     func nickname(of account: String, at system: String = BirdTube.system) throws -> String {
@@ -154,9 +215,9 @@ extension VideoQueries {
     /// Returns the entry for a row.
     func accountEntry(_ row: Row) throws -> AccountEntry { try account(row).entry }
 
-    private func accounts(
-        at system: String
-    ) throws -> [(entry: AccountEntry, state: AccountList.State)] {
+    private typealias KnownAccount = (entry: AccountEntry, state: AccountList.State)
+
+    private func accounts(at system: String) throws -> [KnownAccount] {
         let lower = RowKey().text(system.lowercased())
         return try reader.rows(
             of: projections.accounts, table: AccountList.Table.byName, lower: lower,
@@ -164,7 +225,7 @@ extension VideoQueries {
         ).map(account)
     }
 
-    private func account(_ row: Row) throws -> (entry: AccountEntry, state: AccountList.State) {
+    private func account(_ row: Row) throws -> KnownAccount {
         try StateReader.read(row.value) { (reader) throws(ModelError) in
             let (system, account) = (try reader.string(), try reader.string())
             let state = try AccountList.State(reading: &reader)

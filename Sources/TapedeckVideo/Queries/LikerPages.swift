@@ -79,11 +79,14 @@ extension VideoQueries {
 
     /// Returns whether a user likes an answer.
     ///
-    /// The last toggle recorded here determines the result until a remote has confirmed a like. If no
-    /// toggle was recorded, or if the last one was refused or dropped, the likes that a remote shows
-    /// determine the result, as they do after a confirmation.
-    func isLiked(_ state: AnswerList.State, _ key: Tag, by user: String?) throws -> Bool {
-        if let like = state.like, like.refusal == nil, like.outcome?.kind != .dropped {
+    /// The last toggle of the user's account determines the result until a remote has confirmed a
+    /// like. If no toggle was recorded, or if the last one was refused or dropped, the likes that a
+    /// remote shows determine the result, as they do after a confirmation.
+    func isLiked(
+        _ state: AnswerList.State, _ key: Tag, by account: DeviceAccount
+    ) throws -> Bool {
+        let user = try ownUser(account)
+        if let like = state.like(of: account), like.refusal == nil, like.outcome?.kind != .dropped {
             // A confirmation includes the like, so if the remote shows no like, it was removed.
             let isShown = like.isOn && !like.isWanted && user != nil
             if !isShown { return like.isOn }
@@ -100,9 +103,10 @@ extension VideoQueries {
     /// Returns the like of this store's user if no remote shows it yet; otherwise, or if the answer
     /// was removed, nil.
     func waitingLike(_ key: Tag) throws -> LikerEntry? {
-        let own = try ownUser()
+        let account = try deviceAccount(at: Whale.system)
+        let own = try ownUser(account)
         guard let state = try reader.state(of: projections.answers, key: key), !state.isRemoved,
-            let like = state.like, like.isOn, like.isWanted,
+            let like = state.like(of: account), like.isOn, like.isWanted,
             try !isShownLiked(key, by: own)
         else { return nil }
         var entry = LikerEntry(

@@ -16,7 +16,8 @@ extension LiveQuery where Self == LiveList<AnswerEntry> {
             return LiveEntry(answer)
         }
         let shown = Self.Part(RowRange(of: projections.answers)) { row, queries, _ in
-            LiveEntry(try queries.shownAnswer(row, likedBy: queries.ownUser()))
+            LiveEntry(
+                try queries.shownAnswer(row, likedBy: queries.deviceAccount(at: Whale.system)))
         }
         // These rows may affect every entry, because the keys do not show whom a question concerns
         // or who likes an answer.
@@ -81,7 +82,7 @@ extension LiveArrangement where Self == ArrangedList<QuestionEntry, QuestionEntr
         return Self(
             of: { _ in questions("") },
             basis: [
-                RowRange(of: projections.accounts, table: AccountList.Table.signedIn),
+                RowRange(of: projections.accounts),
                 RowRange(of: projections.users, table: UserList.Table.own),
             ],
             read: {

@@ -117,10 +117,11 @@ extension VideoQueries {
     }
 
     private func entry(_ asked: AskedQuestion, _ receiver: String) throws -> QuestionEntry {
-        let own = try ownUser()
+        let account = try deviceAccount(at: Whale.system)
+        let sender = try account.author(of: asked.event) ?? (account.entry == nil ? ownUser() : nil)
         return QuestionEntry(
-            id: asked.event.description, text: asked.text, sender: own,
-            senderName: try own.flatMap(username), receiver: receiver,
+            id: asked.event.description, text: asked.text, sender: sender,
+            senderName: try sender.flatMap(username), receiver: receiver,
             receiverName: try username(receiver),
             state: asked.refusal == nil ? .asking : .refused, code: asked.refusal?.code,
             message: asked.refusal?.message)

@@ -71,10 +71,15 @@ extension VideoQueries {
 
     /// Returns the id of the account's user, or nil if the user is unknown.
     ///
-    /// The account's user is the user who is signed in or, if no user is signed in, the user whose
-    /// account was used to read a remote. Costs one or two lookups.
-    public func ownUser() throws -> String? {
-        try signedInAccount(at: Whale.system)?.account ?? ownProfiles(limit: 1).first?.user.user
+    /// The account's user is the user to whose account this device last signed in or, before the first
+    /// sign-in, the user whose account was used to read a remote. Costs one lookup per account.
+    public func ownUser() throws -> String? { try ownUser(deviceAccount(at: Whale.system)) }
+
+    func ownUser(_ account: DeviceAccount) throws -> String? {
+        guard let own = account.entry else { return try ownProfiles(limit: 1).first?.user.user }
+        if own.isSignedIn || account.isReplaced { return own.account }
+        // A user who has signed out is known as long as a remote has shown the own profile.
+        return try shownProfile(own.account)?.user.isOwn == true ? own.account : nil
     }
 
     /// Returns the id of the account's user.

@@ -81,17 +81,6 @@ import Testing
         #expect(try device.outbox().count == 1)
     }
 
-    /// Records a sign-in, as `storectl login` does in another process.
-    private func signIn(_ account: String, on device: RemoteDevice) throws {
-        let (origin, system) = (device.store.log.origin, device.remote.system)
-        let events = try device.query { try SignIn(account, at: system).decide($0, on: origin) }
-        try device.store.log.appendBlocking(events.map { try ProposedEvent($0) })
-    }
-
-    private func account(of device: RemoteDevice) throws -> String {
-        try #require(try device.login()?.account?.user)
-    }
-
     private static let adasLogin = RemoteSecrets(
         user: SimulatorAccount.user, password: SimulatorAccount.password)
     private static let bensLogin = RemoteSecrets(

@@ -101,6 +101,42 @@ import Testing
         #expect(second.loginFiles.isEmpty)
     }
 
+    /// How a device ends the logins of another device whose sign-in it does not know.
+    enum End: CaseIterable { case removal, address, everywhere }
+
+    @Test(arguments: End.allCases)
+    func deviceWhoseLoginEndsOnArrivalSignsOut(end: End) throws {
+        let third = try rig.device(seed: 3)
+        for device in [second, third] { try checkSyncs(device) }
+        try signIn(account(of: second), on: second)
+        switch end {
+        case .removal: try removeAndAddAgain()
+        case .address:
+            try remotes(first).add("home", system: "shelby", url: first.remote.url + "/v1")
+            try remotes(first).add("home", system: "shelby", url: first.remote.url)
+        case .everywhere: try logOutEverywhere()
+        }
+        try exchange(first, second)
+        try exchange(first, third)
+        try remotes(third).removeEndedLogins()
+        try third.logIn(Self.secrets)
+        try checkSyncs(third)
+        let user = try account(of: third)
+        // The second device has not noticed yet that its login has ended.
+        try exchange(second, third)
+        #expect(try second.query { try $0.signedInAccount(at: "shelby") } != nil)
+        try remotes(second).removeEndedLogins()
+        #expect(try second.query { try $0.signedInAccount(at: "shelby") } == nil)
+
+        // A sign-out of one device leaves the later login of another one alone.
+        try signIn(user, on: third)
+        try exchange(second, third)
+        try remotes(second).removeEndedLogins()
+        for device in [second, third] {
+            #expect(try device.query { try $0.signedInAccount(at: "shelby") }?.account == user)
+        }
+    }
+
     @Test func addressThatChangedAndChangedBackRequiresANewLogin() throws {
         try remotes(first).add("home", system: "shelby", url: first.remote.url + "/v1")
         try remotes(first).add("home", system: "shelby", url: first.remote.url)

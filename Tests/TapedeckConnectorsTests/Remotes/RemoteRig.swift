@@ -316,6 +316,14 @@ final class RemoteDevice {
         try store.projections.read(nil) { try body(VideoQueries($0)) }
     }
 
+    /// Records the events of a command, and returns the id of the first; nil if there are none.
+    @discardableResult
+    func decide(_ command: (VideoQueries<Views>) throws -> [any Event]) throws -> EventID? {
+        let events = try query(command)
+        guard !events.isEmpty else { return nil }
+        return try store.log.appendBlocking(events.map { try ProposedEvent($0) }).firstID
+    }
+
     /// Returns the videos on the watch-later list.
     func watchLater() throws -> [String] {
         try store.projections.read(nil) {
@@ -332,4 +340,15 @@ func exchange(_ devices: RemoteDevice...) throws {
         try from.store.log.export(to: file)
         for to in devices where to !== from { _ = try to.store.log.importEvents(from: file) }
     }
+}
+
+/// Records a sign-in, as `storectl login` does in another process.
+func signIn(_ account: String, on device: RemoteDevice) throws {
+    let (origin, system) = (device.store.log.origin, device.remote.system)
+    try device.decide { try SignIn(account, at: system).decide($0, on: origin) }
+}
+
+/// Returns the account of a device's login.
+func account(of device: RemoteDevice) throws -> String {
+    try #require(try device.login()?.account?.user)
 }

@@ -1,6 +1,4 @@
-package import TapedeckModel
-
-/// The sign-ins to a remote's system that the log contains.
+/// The sign-ins to a system that the log contains.
 ///
 /// They determine whose change an event is: the change belongs to the account to which the device
 /// that made it last signed in before the change. A change from before the first sign-in belongs to
@@ -12,7 +10,7 @@ package struct SignIns: Sendable {
     private let accountCount: Int
 
     /// Whether the log contains sign-ins to several accounts.
-    var hasSeveral: Bool { accountCount > 1 }
+    package var hasSeveral: Bool { accountCount > 1 }
 
     /// An account to which users have signed in.
     package struct Account: Hashable, Sendable {
@@ -41,43 +39,28 @@ package struct SignIns: Sendable {
         }
     }
 
-    /// Returns the reason why a change must not be sent from an account; nil if there is none.
+    /// Returns the account that a change belongs to; nil if the device that made it has never signed
+    /// in.
+    package func author(of change: EventID) -> Account? {
+        guard let signIns = bySequence[change.origin] else { return nil }
+        return (signIns.last { $0.sequence < change.sequence } ?? signIns[0]).account
+    }
+
+    /// Returns whether a change belongs, or may belong, to another account.
     ///
-    /// A change of a device that has never signed in may be sent only while the log contains
-    /// sign-ins to no more than one account, because then all changes are its user's. The changes of
-    /// this device belong to its login even if an older version did not record the sign-in.
+    /// The changes of a device that has never signed in are its user's only while the log contains
+    /// sign-ins to no more than one account. The changes of this device belong to its login even if
+    /// an older version did not record the sign-in.
     ///
     /// - Parameters:
     ///   - change: The event with which the user made the change.
     ///   - user: The account's name on the remote.
-    ///   - device: This device.
-    package func refusal(
-        of change: EventID, from user: String, at remote: Remote, on device: OriginID
-    ) -> SyncFailure? {
-        guard let signIns = bySequence[change.origin] else {
-            guard hasSeveral, change.origin != device else { return nil }
-            return SyncFailure(
-                .conditionFailed,
-                "the device that made this change has not logged in to \(own: remote.name), so it is"
-                    + " unknown whose change it is; log in on that device, or drop the change")
+    ///   - device: This device; nil if it is unknown.
+    package func isOthers(_ change: EventID, than user: String, on device: OriginID?) -> Bool {
+        guard let author = author(of: change) else {
+            return hasSeveral && change.origin != device
         }
-        let author = SignIns.author(of: change, signIns)
-        guard author.user != user else { return nil }
-        return SyncFailure(
-            .conditionFailed,
-            "this change belongs to account \(author.shown), but this store belongs to another"
-                + " account on \(own: remote.name); the change waits until you drop it")
-    }
-
-    /// Returns whether a change is known to belong to another account.
-    func isOthers(_ change: EventID, than user: String) -> Bool {
-        bySequence[change.origin].map { SignIns.author(of: change, $0).user != user } ?? false
-    }
-
-    private static func author(
-        of change: EventID, _ signIns: [(sequence: UInt64, account: Account)]
-    ) -> Account {
-        (signIns.last { $0.sequence < change.sequence } ?? signIns[0]).account
+        return author.user != user
     }
 
     /// Returns the name by which the user knows an account.
