@@ -5,7 +5,7 @@ import TapedeckVideo
 import TestSupport
 import Testing
 
-/// What the users of different accounts see and can do in a store that their devices share.
+/// The view and the changes of each user in a store shared by devices of different accounts.
 @Suite(.offTasks) struct OtherAccountTests {
     private let desk: WhaleDesk
     private let (ada, ben): (RemoteDevice, RemoteDevice)
