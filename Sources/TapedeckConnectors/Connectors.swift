@@ -1,4 +1,3 @@
-internal import TapedeckModel
 public import TapedeckProjections
 public import TapedeckSync
 package import TapedeckVideo
@@ -106,7 +105,7 @@ public enum Connectors {
             },
             signIns: {
                 try runner.read([projections.accounts.name]) {
-                    try signIns(at: remote, VideoQueries($0, projections: projections))
+                    try VideoQueries($0, projections: projections).signIns(at: remote.system)
                 }
             },
             remote: {
@@ -135,25 +134,10 @@ public enum Connectors {
         throw SyncFailure(
             .conditionFailed,
             "devices with different logins on \(own: remote.name) have synced with each other: "
-                + "\(owners.map(named).joined(separator: " and "))",
+                + "\(owners.map(\.shown).joined(separator: " and "))",
             hint: "choose the account that the store shall belong to, and run storectl login "
                 + "\(remote.name) --replace as this account on each device; changes that were made "
                 + "with another account are never sent (storectl outbox lists them)")
-    }
-
-    /// Returns the sign-ins to a remote's system.
-    static func signIns(
-        at remote: Remote, _ queries: VideoQueries<some ViewReader>
-    ) throws -> SignIns {
-        SignIns(
-            try queries.signIns(at: remote.system).map { account, events in
-                SignIns.Account(user: account.account, shown: named(account), events: events)
-            })
-    }
-
-    private static func named(_ account: AccountEntry) -> String {
-        account.nickname == account.account
-            ? account.account : "\(account.nickname) (\(account.account))"
     }
 
     /// The projections that syncing with remotes needs, in addition to the domain's projections.

@@ -362,7 +362,7 @@ extension StoreRemotes {
             }
             if !replacesOthers || !isOwner {
                 let own = try Connectors.owner(at: remote, queries)
-                let signIns = try Connectors.signIns(at: remote, queries)
+                let signIns = try queries.signIns(at: remote.system)
                 try account.check(
                     against: own ?? former, at: remote, shown: signIns.shown)
             }

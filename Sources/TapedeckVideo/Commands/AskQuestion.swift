@@ -42,16 +42,17 @@ public struct AskQuestion: Sendable {
     /// Throws a `Refusal`; `ModelError` with `.signInRequired` if the store now belongs to another
     /// account; or errors from reading the store. The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
-        try queries.checkNotReplaced(at: Whale.system)
+        let account = try queries.requireDeviceAccount(at: Whale.system)
         guard try queries.shownProfile(question.receiver) != nil else { throw Refusal.unknownUser }
-        return try queries.isAsking(question) ? [] : [question]
+        return try queries.isAsking(question, as: account) ? [] : [question]
     }
 }
 
 extension VideoQueries {
-    /// Returns whether the same question of this account to the same user is pending.
-    fileprivate func isAsking(_ question: QuestionAsked) throws -> Bool {
-        let account = try deviceAccount(at: Whale.system)
+    /// Returns whether an account's same question to the same user is pending.
+    fileprivate func isAsking(
+        _ question: QuestionAsked, as account: DeviceAccount
+    ) throws -> Bool {
         let state = try reader.state(of: projections.users, key: Tag("user", question.receiver))
         return state?.asked.contains {
             $0.text == question.text && !account.isOthers($0.event)

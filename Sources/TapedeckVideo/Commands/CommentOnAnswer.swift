@@ -39,7 +39,7 @@ public struct CommentOnAnswer: Sendable {
     /// `.signInRequired` if the store now belongs to another account; or errors from reading the store.
     /// The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
-        try queries.checkNotReplaced(at: Whale.system)
+        try queries.requireDeviceAccount(at: Whale.system)
         guard try queries.answer(comment.answer) != nil else { throw Refusal.unknownAnswer }
         var comment = comment
         if let author = try queries.ownUser().flatMap(queries.username) { comment.author = author }

@@ -31,7 +31,7 @@ public struct EditProfile: Sendable {
     /// belongs to another account, `.invalidPayload`, `.tooLarge`; or errors from reading the store.
     /// The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
-        try queries.checkNotReplaced(at: Whale.system)
+        try queries.requireDeviceAccount(at: Whale.system)
         var edit = changes
         edit.user = try queries.requireOwnUser()
         edit = try edit.normalized()

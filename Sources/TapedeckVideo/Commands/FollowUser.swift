@@ -50,7 +50,7 @@ public struct FollowUser: Sendable {
     /// the store now belongs to another account; or errors from reading the store. The cost is a few
     /// lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
-        try queries.checkNotReplaced(at: Whale.system)
+        try queries.requireDeviceAccount(at: Whale.system)
         let own = try queries.requireOwnUser()
         guard own != user else { throw Refusal.isOneself }
         guard try queries.shownProfile(user) != nil else { throw Refusal.unknownUser }

@@ -41,7 +41,7 @@ public struct LikeAnswer: Sendable {
     /// a `Refusal`; `ModelError` with `.signInRequired` if the store now belongs to another account;
     /// or errors from reading the store. The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
-        try queries.checkNotReplaced(at: Whale.system)
+        try queries.requireDeviceAccount(at: Whale.system)
         guard let known = try queries.answer(answer) else { throw Refusal.unknownAnswer }
         guard known.isLiked != isOn else { return [] }
         return [LikeToggled.with { ($0.answer, $0.isOn) = (answer, isOn) }]

@@ -107,8 +107,7 @@ public struct RecordAnswer: Sendable {
     /// Throws a `Refusal`; `ModelError` with `.invalidPayload` or `.tooLarge` for an invalid name,
     /// digest or duration; or errors from reading the store. The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
-        let account = try queries.deviceAccount(at: Whale.system)
-        try queries.checkNotReplaced(at: Whale.system)
+        let account = try queries.requireDeviceAccount(at: Whale.system)
         var state = try queries.questionState(question)
         if let recorded = state.recorded, account.isOthers(recorded.event) { state.recorded = nil }
         return try decide(state, by: queries.ownUser(account))

@@ -66,7 +66,7 @@ public struct ShareVideo: Sendable {
     /// Throws a `Refusal`, and `ModelError`: `.tooLarge` if the text is too long for Twitter,
     /// `.signInRequired` if the store now belongs to another account. The cost is a few lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
-        try queries.checkNotReplaced(at: Shelby.system)
+        try queries.requireDeviceAccount(at: Shelby.system)
         return try destinations.map { destination in
             let proposed = try queries.shareText(of: video, to: destination)
             let text = self.text ?? proposed.text

@@ -53,8 +53,6 @@ public struct AccountList: Projection {
         /// Creates the initial state.
         public init() {}
 
-        /// The events that record the sign-ins.
-        var signInEvents: [EventID] { signIns.map(\.event) }
         /// Whether the user is signed in.
         public var isSignedIn: Bool { signIns.contains(where: isValid) }
         /// Whether the store belongs to another account instead.

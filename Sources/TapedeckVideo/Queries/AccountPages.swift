@@ -33,6 +33,11 @@ public struct AccountEntry: Codable, Hashable, Sendable {
     /// The time at which the user last signed in or out.
     @NullWhenNil public var changedAt: UTCTime?
 
+    /// The name by which the user knows the account, for messages.
+    package var shown: String {
+        nickname == account ? account : "\(nickname) (\(account))"
+    }
+
     init(_ state: AccountList.State, _ system: String, _ account: String) {
         let shown = state.observations.merged
         self.account = account
@@ -105,13 +110,9 @@ extension VideoQueries {
             lastAccount(of: device, in: all.filter { $0.state.isSignedIn(on: device) })
         }
         let own = signedIn ?? last
-        let signIns = all.map { entry, state in
-            SignIns.Account(user: entry.account, shown: entry.nickname, events: state.signInEvents)
-        }
         return DeviceAccount(
             entry: own?.entry, isReplaced: own?.state.isReplaced ?? false,
-            author: last?.entry.account, signIns: SignIns(signIns.filter { !$0.events.isEmpty }),
-            device: reader.device)
+            author: last?.entry.account, signIns: signIns(to: all), device: reader.device)
     }
 
     /// Returns the signed-in accounts of a system, sorted by nickname.
@@ -145,14 +146,20 @@ extension VideoQueries {
         }
     }
 
-    /// Returns the accounts of a system with which users have signed in, and the events that record
-    /// the sign-ins; contains accounts that a later login has replaced.
+    /// Returns the sign-ins to a system, including those to accounts that a later login has replaced.
     ///
     /// The cost is one lookup per account of the system.
-    package func signIns(at system: String) throws -> [(account: AccountEntry, events: [EventID])] {
-        try accounts(at: system).compactMap { (entry, state) in
-            state.signIns.isEmpty ? nil : (entry, state.signInEvents)
-        }
+    package func signIns(at system: String) throws -> SignIns {
+        try signIns(to: accounts(at: system))
+    }
+
+    private func signIns(to accounts: [KnownAccount]) -> SignIns {
+        let signedIn = accounts.filter { !$0.state.signIns.isEmpty }
+        return SignIns(
+            signedIn.map { entry, state in
+                SignIns.Account(
+                    user: entry.account, shown: entry.shown, events: state.signIns.map(\.event))
+            })
     }
 
     /// Returns the accounts of a system to which a device is signed in: the user signed in there, and
@@ -192,10 +199,14 @@ extension VideoQueries {
             hint: "sign in first; features that need no account still work")
     }
 
-    /// Throws `ModelError` with `.signInRequired` if the store belongs to another account than the one
-    /// to which this device last signed in: the device's changes would never be sent.
-    func checkNotReplaced(at system: String) throws {
-        guard try deviceAccount(at: system).isReplaced else { return }
+    /// Returns the account whose changes this device makes at a system.
+    ///
+    /// Throws `ModelError` with `.signInRequired` if the store belongs to another account instead: the
+    /// device's changes would never be sent.
+    @discardableResult
+    func requireDeviceAccount(at system: String) throws -> DeviceAccount {
+        let account = try deviceAccount(at: system)
+        guard account.isReplaced else { return account }
         throw ModelError(
             .signInRequired,
             "not signed in to \(system.prefix(40)): this store now belongs to another account",

@@ -89,10 +89,10 @@ extension VideoQueries {
     public func answers(
         limit: Int = QueryLimits.pageCountDefault, cursor: String? = nil
     ) throws -> AnswersPage {
-        let account = try deviceAccount(at: Whale.system)
+        let own = try own()
         let (answers, next) = try page(
             .recordedAnswers, of: recordedAnswers,
-            then: { try shownAnswers(likedBy: account, $0, $1) }, limit: limit, cursor: cursor)
+            then: { try shownAnswers(likedBy: own, $0, $1) }, limit: limit, cursor: cursor)
         return AnswersPage(answers: answers, next: next)
     }
 
@@ -104,7 +104,7 @@ extension VideoQueries {
         let key = try Tag("answer", id)
         guard let state = try reader.state(of: projections.answers, key: key), state.isListed
         else { return nil }
-        return try entry(state, key, likedBy: deviceAccount(at: Whale.system))
+        return try entry(state, key, likedBy: own())
     }
 
     private func recordedAnswers(
@@ -173,23 +173,23 @@ extension VideoQueries {
     }
 
     private func shownAnswers(
-        likedBy account: DeviceAccount, _ limit: Int, _ cursor: String?
+        likedBy own: OwnUser, _ limit: Int, _ cursor: String?
     ) throws -> ([AnswerEntry], next: String?) {
         let (rows, next) = try page(
             of: projections.answers, .answers, limit: limit, cursor: cursor)
-        return (try rows.map { try shownAnswer($0, likedBy: account) }, next)
+        return (try rows.map { try shownAnswer($0, likedBy: own) }, next)
     }
 
     /// Converts a row to a submitted or shown answer.
-    func shownAnswer(_ row: Row, likedBy account: DeviceAccount) throws -> AnswerEntry {
+    func shownAnswer(_ row: Row, likedBy own: OwnUser) throws -> AnswerEntry {
         let state = try StateReader.read(row.value) { (reader) throws(ModelError) in
             try AnswerList.State(reading: &reader)
         }
-        return try entry(state, tag("answer", in: row, after: 16), likedBy: account)
+        return try entry(state, tag("answer", in: row, after: 16), likedBy: own)
     }
 
     private func entry(
-        _ state: AnswerList.State, _ key: Tag, likedBy account: DeviceAccount
+        _ state: AnswerList.State, _ key: Tag, likedBy own: OwnUser
     ) throws -> AnswerEntry {
         let isPublished = state.isSighted || state.videoURL != nil
         let (uploaded, observation) = (state.uploaded, state.observation)
@@ -203,7 +203,7 @@ extension VideoQueries {
             videoUrl: state.videoURL, thumbnailUrl: state.thumbnailURL,
             commentCount: Int(clamping: state.posted &+ state.observed),
             likeCount: observation.hasLikeCount ? Int(clamping: observation.likeCount) : nil,
-            isLiked: isLiked(state, key, by: account), segments: []
+            isLiked: isLiked(state, key, by: own), segments: []
         ).asked(question ?? QuestionObserved(), self)
     }
 }

@@ -83,15 +83,14 @@ extension VideoQueries {
     /// like. If no toggle was recorded, or if the last one was refused or dropped, the likes that a
     /// remote shows determine the result, as they do after a confirmation.
     func isLiked(
-        _ state: AnswerList.State, _ key: Tag, by account: DeviceAccount
+        _ state: AnswerList.State, _ key: Tag, by own: OwnUser
     ) throws -> Bool {
-        let user = try ownUser(account)
-        if let like = state.like(of: account), like.refusal == nil, like.outcome?.kind != .dropped {
+        if let like = state.like(of: own.account), like.refusal == nil, like.outcome?.kind != .dropped {
             // A confirmation includes the like, so if the remote shows no like, it was removed.
-            let isShown = like.isOn && !like.isWanted && user != nil
+            let isShown = like.isOn && !like.isWanted && own.id != nil
             if !isShown { return like.isOn }
         }
-        return try isShownLiked(key, by: user)
+        return try isShownLiked(key, by: own.id)
     }
 
     private func isShownLiked(_ key: Tag, by user: String?) throws -> Bool {
@@ -103,14 +102,13 @@ extension VideoQueries {
     /// Returns the like of this store's user if no remote shows it yet; otherwise, or if the answer
     /// was removed, nil.
     func waitingLike(_ key: Tag) throws -> LikerEntry? {
-        let account = try deviceAccount(at: Whale.system)
-        let own = try ownUser(account)
+        let own = try own()
         guard let state = try reader.state(of: projections.answers, key: key), !state.isRemoved,
-            let like = state.like(of: account), like.isOn, like.isWanted,
-            try !isShownLiked(key, by: own)
+            let like = state.like(of: own.account), like.isOn, like.isWanted,
+            try !isShownLiked(key, by: own.id)
         else { return nil }
         var entry = LikerEntry(
-            user: own, state: like.refusal == nil ? .waiting : .refused, code: like.refusal?.code,
+            user: own.id, state: like.refusal == nil ? .waiting : .refused, code: like.refusal?.code,
             message: like.refusal?.message)
         try describe(&entry)
         return entry

@@ -16,8 +16,7 @@ extension LiveQuery where Self == LiveList<AnswerEntry> {
             return LiveEntry(answer)
         }
         let shown = Self.Part(RowRange(of: projections.answers)) { row, queries, _ in
-            LiveEntry(
-                try queries.shownAnswer(row, likedBy: queries.deviceAccount(at: Whale.system)))
+            LiveEntry(try queries.shownAnswer(row, likedBy: queries.own()))
         }
         // These rows may affect every entry, because the keys do not show whom a question concerns
         // or who likes an answer.

@@ -55,6 +55,14 @@ public struct UserEntry: Codable, Hashable, Sendable {
     }
 }
 
+/// The account's user at Whale.
+struct OwnUser {
+    /// The account whose changes this device makes.
+    let account: DeviceAccount
+    /// The id of the user; nil if the user is unknown.
+    let id: String?
+}
+
 extension VideoQueries {
     /// Returns a user's profile, or nil if the user is unknown.
     ///
@@ -73,7 +81,13 @@ extension VideoQueries {
     ///
     /// The account's user is the user to whose account this device last signed in or, before the first
     /// sign-in, the user whose account was used to read a remote. Costs one lookup per account.
-    public func ownUser() throws -> String? { try ownUser(deviceAccount(at: Whale.system)) }
+    public func ownUser() throws -> String? { try own().id }
+
+    /// Returns the account's user; see `ownUser`.
+    func own() throws -> OwnUser {
+        let account = try deviceAccount(at: Whale.system)
+        return OwnUser(account: account, id: try ownUser(account))
+    }
 
     func ownUser(_ account: DeviceAccount) throws -> String? {
         guard let own = account.entry else { return try ownProfiles(limit: 1).first?.user.user }
