@@ -1,5 +1,6 @@
 internal import TapedeckLog
 internal import TapedeckModel
+internal import TapedeckProjections
 internal import TapedeckSync
 internal import TapedeckVideo
 
@@ -197,5 +198,28 @@ extension StoreRemotes {
             if failure.code == .unauthorized { return nil }
             throw named(failure, remote, login)
         }
+    }
+}
+
+// MARK: - Sign-outs
+
+extension StoreRemotes {
+    /// Returns the events that sign the user out of a system on all devices.
+    @available(*, noasync)
+    func signedOut(of system: String) throws -> [ProposedEvent] {
+        try runner.signedOut(of: system, on: nil, projections)
+    }
+}
+
+extension ProjectionRunner {
+    /// Returns the events that sign the user out of a system, on all devices or on the given one.
+    @available(*, noasync)
+    func signedOut(
+        of system: String, on device: OriginID?, _ projections: VideoProjections
+    ) throws -> [ProposedEvent] {
+        try read([projections.accounts.name]) {
+            try SignOut(at: system, on: device).decide(
+                VideoQueries($0, projections: projections))
+        }.map { try ProposedEvent($0) }
     }
 }

@@ -85,7 +85,9 @@ extension VideoQueries {
     func isLiked(
         _ state: AnswerList.State, _ key: Tag, by own: OwnUser
     ) throws -> Bool {
-        if let like = state.like(of: own.account), like.refusal == nil, like.outcome?.kind != .dropped {
+        if let like = state.like(of: own.account), like.refusal == nil,
+            like.outcome?.kind != .dropped
+        {
             // A confirmation includes the like, so if the remote shows no like, it was removed.
             let isShown = like.isOn && !like.isWanted && own.id != nil
             if !isShown { return like.isOn }
@@ -108,7 +110,8 @@ extension VideoQueries {
             try !isShownLiked(key, by: own.id)
         else { return nil }
         var entry = LikerEntry(
-            user: own.id, state: like.refusal == nil ? .waiting : .refused, code: like.refusal?.code,
+            user: own.id, state: like.refusal == nil ? .waiting : .refused,
+            code: like.refusal?.code,
             message: like.refusal?.message)
         try describe(&entry)
         return entry

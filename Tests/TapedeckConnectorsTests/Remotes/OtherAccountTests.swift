@@ -124,6 +124,22 @@ import Testing
         _ = try ada.query(decide)
     }
 
+    @Test func deviceWhoseShelbyAccountWasReplacedCannotShare() throws {
+        let share = try ShareVideo(
+            "vimeo:1", to: ["email"], recipients: ["eve@example.org"])
+        try ada.append(BroadcastReceived.with { ($0.broadcast, $0.video) = ("b1", "vimeo:1") })
+        for (device, user) in [(ada, "ada"), (ben, "ben")] {
+            desk.world.clock.advance(by: .seconds(1))
+            try device.append(SignedIn.with { ($0.account, $0.system) = (user, "shelby") })
+        }
+        _ = try ada.query { try share.decide($0) }
+        try exchange()
+        try ben.decide { try SignIn("ben", at: "shelby").decide($0, on: ben.store.log.origin) }
+        try exchange()
+        let error = #expect(throws: ModelError.self) { try ada.query { try share.decide($0) } }
+        #expect(error?.code == .signInRequired)
+    }
+
     @Test func waitingSubmissionsOfAnotherAccountHideNothing() throws {
         func signedIn(_ account: String) -> SignedIn {
             .with { ($0.account, $0.system) = (account, "birdtube") }
