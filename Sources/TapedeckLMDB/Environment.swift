@@ -240,7 +240,7 @@ package final class Environment: Sendable {
                 try writers?.exclude(others: transaction)
                 let result = try body(transaction)
                 try transaction.commit()
-                writers?.committed()
+                try writers?.committed()
                 return result
             } catch let error as LMDBError where error.kind == .mapFull {
                 // The transaction has already ended, in `deinit` or in the failed commit.

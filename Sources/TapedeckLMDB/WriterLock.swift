@@ -15,7 +15,6 @@ final class WriterLock: Sendable {
     private let lockFile: FileIdentity
     private let file: Int32
     private let dataFile: FileIdentity?
-    private let folder: FolderWatch?
     /// The number of the newest commit that this process has seen while it wrote.
     private let newest: Mutex<Int>
     /// The system's lock belongs to the process, so it does not exclude the process's other threads.
@@ -28,7 +27,6 @@ final class WriterLock: Sendable {
         mdb_env_get_fd(environment, &file)
         self.file = file
         dataFile = FileIdentity(of: file)
-        folder = FolderWatch(of: [path, Environment.lockFile(of: path)])
         newest = Mutex(WriterLock.lastCommit(in: environment))
     }
 
@@ -52,7 +50,7 @@ final class WriterLock: Sendable {
         let last = WriterLock.lastCommit(in: environment)
         // LMDB also counts commits in the lock file, which lacks the commits made with another one.
         guard transaction.number == last + 1, last >= newest.withLock(\.self),
-            folder?.isUnchanged(or: { areInPlace }) ?? areInPlace
+            areInPlace
         else { throw WriterLock.replaced(path) }
         newest.withLock { $0 = last }
     }
@@ -65,9 +63,13 @@ final class WriterLock: Sendable {
     /// Notes the newest commit; call this after a commit.
     ///
     /// LMDB does not number a commit without changes.
-    func committed() {
+    ///
+    /// Throws `LMDBError` with `.replaced` if one of the files was deleted or replaced during the commit,
+    /// so that the commit may be lost.
+    func committed() throws(LMDBError) {
         let last = WriterLock.lastCommit(in: environment)
         newest.withLock { $0 = max($0, last) }
+        guard areInPlace else { throw WriterLock.replaced(path) }
     }
 
     /// Call this after the end of the transaction.

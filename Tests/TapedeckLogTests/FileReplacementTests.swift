@@ -99,6 +99,34 @@ import Testing
         try checkMustReopen(log, directory, events: 1)
     }
 
+    /// The events would be in the moved directory, where no other process looks for them.
+    @Test func storeAcceptsNoEventsAfterACopyHasTakenThePlaceOfItsDirectory() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking([.sample(1)])
+        let store = directory.file("store")
+        try FileManager.default.moveItem(atPath: store, toPath: store + ".old")
+        try FileManager.default.copyItem(atPath: store + ".old", toPath: store)
+        try checkMustReopen(log, directory, events: 1)
+    }
+
+    /// The events are in the former file only, so they must not be acknowledged.
+    @Test func commitDuringWhichTheLogIsReplacedFails() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store()
+        try log.appendBlocking([.sample(1)])
+        let path = log.environment.path
+        try FileManager.default.copyItem(atPath: path, toPath: path + ".copy")
+        let error = #expect(throws: LogError.self) {
+            try log.write { transaction in
+                try transaction.put(log.tables.meta, Array("probe".utf8), [1])
+                #expect(rename(path + ".copy", path) == 0)
+            }
+        }
+        #expect(error?.code == .mustReopen)
+        try checkMustReopen(log, directory, events: 1)
+    }
+
     /// As `cp backup/* store/` does; the files then agree with each other.
     @Test func storeAcceptsNoEventsAfterCopiesWereWrittenOverBothFiles() throws {
         let directory = try TemporaryDirectory()
@@ -117,13 +145,18 @@ import Testing
         let directory = try TemporaryDirectory()
         let log = try directory.store()
         let (file, key) = (log.environment.path, Array("probe".utf8))
-        let other = try log.write { transaction in
-            try transaction.put(log.tables.meta, key, [1])
-            try FileManager.default.removeItem(atPath: Environment.lockFile(of: file))
-            #expect(try FileLock.take(file, .alone, creates: false) == nil)
-            // Another environment of the same file is like another process.
-            return try Environment(path: file, options: .init(tablesMax: 8))
+        var opened: Environment?
+        let unsure = #expect(throws: LogError.self) {
+            try log.write { transaction in
+                try transaction.put(log.tables.meta, key, [1])
+                try FileManager.default.removeItem(atPath: Environment.lockFile(of: file))
+                #expect(try FileLock.take(file, .alone, creates: false) == nil)
+                // Another environment of the same file is like another process.
+                opened = try Environment(path: file, options: .init(tablesMax: 8))
+            }
         }
+        #expect(unsure?.code == .mustReopen, "the commit may have been lost")
+        let other = try #require(opened)
         let error = #expect(throws: LMDBError.self) { try other.write { _ in } }
         #expect(error?.kind == .replaced)
         other.close()
