@@ -87,9 +87,9 @@ package struct StoreDirectory: Sendable {
     package func views(_ number: UInt64) -> String { path + "/views-\(number).mdb" }
 
     /// Returns the number of the views file to which a file name belongs; the name can be that
-    /// of the file itself, its lock, or a spilled run of a rebuild.
+    /// of the file itself, its lock, or the spilled data of a rebuild.
     package static func viewsNumber(ofFile name: String) -> UInt64? {
-        name.wholeMatch(of: /views-(\d+)\.mdb(-lock|\.run\d+)?/).flatMap { UInt64($0.1) }
+        name.wholeMatch(of: projectionFile)?.number.flatMap { UInt64($0) }
     }
 
     /// Returns the number in the name of each views file, lock and spilled run in the directory.
@@ -232,9 +232,12 @@ package struct StoreDirectory: Sendable {
         {
             return true
         }
-        // These names belong to the files of current and new projections, and to their locks and
-        // spilled runs.
-        return name.wholeMatch(of: /(views-\d+|scratch-[0-9A-F-]+)\.mdb(-lock|\.run\d+)?/) != nil
+        return name.wholeMatch(of: projectionFile) != nil
+    }
+
+    /// The names of the files of current and new projections, and of their locks and spilled data.
+    private static var projectionFile: Regex<(Substring, number: Substring?)> {
+        /(?:views-(?<number>\d+)|scratch-[0-9A-F-]+)\.mdb(?:-lock|\.run\d+|\.entries)?/
     }
 
     /// Throws if a file would be inside the store, where it could replace the store's own files.

@@ -12,9 +12,11 @@ final class SpillFile: @unchecked Sendable {
     private let count = Atomic<Int>(0)
     private let map = Mutex<UnsafeRawBufferPointer?>(nil)
 
-    /// - Parameter path: The path at which to create the file; it must not exist.
+    /// - Parameter path: The path at which to create the file; no other process uses it. A file that a
+    ///   killed process left there is replaced.
     init(_ path: String) throws {
         self.path = path
+        unlink(path)
         file = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
         guard file >= 0 else { throw LogError.system(errno, path) }
         unlink(path)

@@ -23,6 +23,7 @@ import Testing
         try store.touch()
         let left = [
             "views-77.mdb", "views-77.mdb-lock", "views-77.mdb.run0", "views-77.mdb.run12",
+            "views-77.mdb.entries", "views-2.mdb.entries", "scratch-5E5.mdb.entries",
             "scratch-5E5.mdb", "scratch-5E5.mdb-lock", "scratch-5E5.mdb.run1",
         ]
         for name in left {
