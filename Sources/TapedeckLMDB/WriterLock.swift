@@ -50,26 +50,23 @@ final class WriterLock: Sendable {
         let last = WriterLock.lastCommit(in: environment)
         // LMDB also counts commits in the lock file, which lacks the commits made with another one.
         guard transaction.number == last + 1, last >= newest.withLock(\.self),
-            areInPlace
+            lockFile == FileIdentity(at: Environment.lockFile(of: path)), isInPlace
         else { throw WriterLock.replaced(path) }
         newest.withLock { $0 = last }
     }
 
-    private var areInPlace: Bool {
-        lockFile == FileIdentity(at: Environment.lockFile(of: path))
-            && dataFile == FileIdentity(at: path)
-    }
+    private var isInPlace: Bool { dataFile == FileIdentity(at: path) }
 
     /// Notes the newest commit; call this after a commit.
     ///
     /// LMDB does not number a commit without changes.
     ///
-    /// Throws `LMDBError` with `.replaced` if one of the files was deleted or replaced during the commit,
-    /// so that the commit may be lost.
+    /// Throws `LMDBError` with `.replaced` if the data file was deleted or replaced during the commit, so
+    /// that the file at the path lacks the commit. The loss of the lock file does not affect a commit.
     func committed() throws(LMDBError) {
         let last = WriterLock.lastCommit(in: environment)
         newest.withLock { $0 = max($0, last) }
-        guard areInPlace else { throw WriterLock.replaced(path) }
+        guard isInPlace else { throw WriterLock.replaced(path) }
     }
 
     /// Call this after the end of the transaction.

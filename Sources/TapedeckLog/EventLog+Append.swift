@@ -34,7 +34,8 @@ extension EventLog {
     ///
     /// Throws `LogError`: `.conditionFailed`, `.tooLarge`, `.invalidTag`, `.invalidType`,
     /// `.invalidTime`, `.diskFull` (nothing was recorded; free some space and try again),
-    /// `.readOnly`, `.mustReopen`, `.closed`.
+    /// `.readOnly`, `.closed`, and `.mustReopen` (an I/O error, or the files were replaced; the events may
+    /// have been recorded).
     @discardableResult
     public func append(
         _ events: [ProposedEvent], condition: AppendCondition? = nil,
