@@ -61,12 +61,15 @@ final class WriterLock: Sendable {
     ///
     /// LMDB does not number a commit without changes.
     ///
-    /// Throws `LMDBError` with `.replaced` if the data file was deleted or replaced during the commit, so
-    /// that the file at the path lacks the commit. The loss of the lock file does not affect a commit.
+    /// Throws `LMDBError` with `.replaced` if the data file was deleted or replaced during the commit:
+    /// the file at the path lacks the commit, unless the former file returns. The loss of the lock file
+    /// does not affect a commit.
     func committed() throws(LMDBError) {
         let last = WriterLock.lastCommit(in: environment)
         newest.withLock { $0 = max($0, last) }
-        guard isInPlace else { throw WriterLock.replaced(path) }
+        guard isInPlace else {
+            throw WriterLock.replaced(path, "during a commit, which may have been recorded")
+        }
     }
 
     /// Call this after the end of the transaction.
@@ -75,9 +78,12 @@ final class WriterLock: Sendable {
         threads.unlock()
     }
 
-    static func replaced(_ path: String) -> LMDBError {
+    /// - Parameter time: The time at which it happened, for the message.
+    static func replaced(
+        _ path: String, _ time: String = "while processes had it open"
+    ) -> LMDBError {
         LMDBError(
             .replaced, path: path,
-            detail: "it or its lock file was deleted or replaced while processes had it open")
+            detail: "it or \(Environment.lockFile(of: path)) was deleted or replaced \(time)")
     }
 }

@@ -62,8 +62,7 @@ public struct LogError: CodedError {
         case .replaced:
             self.init(
                 .mustReopen,
-                "\(error.path) or \(error.path)-lock was deleted or replaced while processes had the"
-                    + " store open",
+                "\(error.path) must be opened again: \(error.detail)",
                 hint: "end all processes that use the store, and open it again; never change"
                     + " its files",
                 cause: error)

@@ -72,8 +72,7 @@ public struct ServerError: CodedError {
         case .replaced:
             self.init(
                 .mustReopen,
-                "\(error.path) or \(error.path)-lock was deleted or replaced while processes had the"
-                    + " data open",
+                "\(error.path) must be opened again: \(error.detail)",
                 hint:
                     "end all processes that use the data, and start the server again; never change"
                     + " its files",

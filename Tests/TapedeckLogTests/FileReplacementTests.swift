@@ -124,6 +124,7 @@ import Testing
             }
         }
         #expect(error?.code == .mustReopen)
+        #expect(error?.message.contains("may have been recorded") == true)
         try checkMustReopen(log, directory, events: 1)
     }
 

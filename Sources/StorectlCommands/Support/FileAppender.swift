@@ -50,6 +50,7 @@ struct FileAppender {
             try commit()
             return report
         } catch {
+            if doneLines == 0, (error as? LogError)?.code == .mustReopen { throw error }
             let done =
                 doneLines == 0
                 ? "no events were recorded"
