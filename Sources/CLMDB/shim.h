@@ -2,16 +2,17 @@
 #include <lmdb.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #ifdef __linux__
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/stat.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#else
-#include <sys/stat.h>
+#ifndef AT_EMPTY_PATH
+#define AT_EMPTY_PATH 0x1000
+#endif
 #endif
 
 // Asks the processor to prefetch memory that will be read soon. Never faults.
@@ -20,10 +21,6 @@ static inline void tapedeck_prefetch(const void *start, size_t count) {
         __builtin_prefetch((const char *)start + offset);
     }
 }
-
-#if defined(__linux__) && !defined(AT_EMPTY_PATH)
-#define AT_EMPTY_PATH 0x1000
-#endif
 
 // Reads the device and the inode of the file at a path or, if `path` is null, of an open file. Returns 0 if there is one.
 //

@@ -144,13 +144,15 @@ extension RemoteSession {
 
     /// Returns the outbox's data for an intent; nil if the intent has ended.
     func standing(of intent: Intent) throws -> Outbox.Standing? {
-        let (connection, account, device) = (connection, login.account, log.origin)
+        // Read them first, because reads must not be nested.
+        let signIns = try connection.signIns()
+        let (account, device) = (login.account, log.origin)
         let standing = try runner.standing(of: intent, in: outboxes) { later in
             guard let account, !account.isAnonymous else { return false }
-            return try connection.signIns().isOthers(later, than: account.user, on: device)
+            return signIns.isOthers(later, than: account.user, on: device)
         }
         guard let standing, standing.item.end == nil else { return nil }
-        return try connection.signIns().isPending(standing.item) ? standing : nil
+        return signIns.isPending(standing.item) ? standing : nil
     }
 
     /// Performs the steps of an intent that need no network; returns the intent's next request, or
@@ -159,16 +161,16 @@ extension RemoteSession {
         _ intent: Intent, _ account: RemoteAccount
     ) throws -> (RemoteRequest, Pending)? {
         guard let item = try standing(of: intent)?.item else { return nil }
+        let signIns = try connection.signIns()
         // Later intents of the lane may belong to the account of this login.
         if !account.isAnonymous,
-            try connection.signIns().isOthers(
-                intent.event.id, than: account.user, on: log.origin)
+            signIns.isOthers(intent.event.id, than: account.user, on: log.origin)
         {
             return nil
         }
         let later = LaterIntents(
             log: log, runner: runner, connector: connector, outboxes: outboxes,
-            signIns: try connection.signIns(), speaker: account.isAnonymous ? nil : account.user)
+            signIns: signIns, speaker: account.isAnonymous ? nil : account.user)
         if try later.replace(intent) { return nil }
         if let wait = try RemoteRow.lane(remote.name, intent.key.text, in: log),
             wait.wait.until > now
