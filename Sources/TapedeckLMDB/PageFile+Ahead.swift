@@ -2,9 +2,8 @@ internal import Foundation
 
 /// A walk from branch to branch knows only the next few pages, so it would wait for about a hundred
 /// small reads, one after another. A disk needs hardly more time for thousands of concurrent
-/// requests than for a few. Before a large file is walked, its branch pages are therefore requested
-/// one level at a time, for all tables at once, so that a tree with four levels costs only three
-/// waits.
+/// requests than for a few. Before tables are walked, their branch pages are therefore requested one
+/// level at a time, so that a tree with four levels costs only three waits.
 ///
 /// This code does not check pages. Page numbers in a damaged page are followed if they are within
 /// the file; the walk checks them later.

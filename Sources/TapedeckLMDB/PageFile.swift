@@ -4,7 +4,7 @@ internal import Foundation
 ///
 /// The data format is that of LMDB 0.9 (version 1) on 64-bit little-endian machines. Opening and
 /// closing this file does not affect LMDB's locks, because LMDB keeps them on its lock file.
-struct PageFile: ~Copyable {
+final class PageFile: Sendable {
     static let magic: UInt32 = 0xBEEF_C0DE
     static let version: UInt32 = 1
     static let headerCount = 16

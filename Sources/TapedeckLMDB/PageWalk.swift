@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 
 /// Walks all trees of an LMDB file once; see `PageCheck`.
 ///
@@ -16,6 +17,9 @@ final class PageWalk {
 
     /// The maximum size of leaves that follow each other in the file and are read at once.
     static let runBytesMax = 256 << 10
+
+    /// The maximum number of threads that walk a file.
+    static let threadsMax = 4
 
     private enum NodeFlags {
         static let bigData: UInt16 = 1
@@ -36,7 +40,7 @@ final class PageWalk {
     private let leafBuffer: UnsafeMutableRawBufferPointer
 
     init(
-        _ file: consuming PageFile, _ meta: PageFile.Meta, _ report: PageCheck.Report,
+        _ file: PageFile, _ meta: PageFile.Meta, _ report: PageCheck.Report,
         readsLeaves: Bool
     ) {
         pageSize = meta.pageSizeBytes
@@ -61,15 +65,16 @@ final class PageWalk {
                     + " truncated, or the count is damaged")
             return report
         }
-        reached = [UInt64](repeating: 0, count: Int(meta.lastPage / 64) + 1)
+        reached = noneReached
         mark(0)
         mark(1)
         let tables = try walk(meta.main, "the list of tables", .tables).tables
-        try file.prefetchBranches(of: tables.map(\.tree) + [meta.free], pageSizeBytes: pageSize)
-        for (name, tree) in tables {
-            _ = try walk(tree, "table \(name)", .table)
+        if try !walkConcurrently(tables) {
+            try file.prefetchBranches(of: tables.map(\.tree), pageSizeBytes: pageSize)
+            for (name, tree) in tables { _ = try walk(tree, "table \(name)", .table) }
         }
         report.usedPages = report.usedPages &+ 2
+        try file.prefetchBranches(of: [meta.free], pageSizeBytes: pageSize)
         _ = try walk(meta.free, "the free list", .free)
         if readsLeaves, filePages <= meta.lastPage {
             for page in filePages...meta.lastPage where !isReached(page) {
@@ -92,6 +97,61 @@ final class PageWalk {
         var overflowPages: UInt64 = 0
         var entries: UInt64 = 0
         var tables: [(name: String, tree: PageFile.Tree)] = []
+    }
+
+    /// Walks the tables of a large file on several threads, the largest tables first.
+    ///
+    /// Returns false if there is a problem, or if the file is small. All tables must then be walked
+    /// again in order, so that the report does not depend on the threads.
+    private func walkConcurrently(
+        _ tables: [(name: String, tree: PageFile.Tree)]
+    ) throws(LMDBError) -> Bool {
+        guard report.problemCount == 0, file.byteCount > PageCheck.quickBytesMax else {
+            return false
+        }
+        let tables = tables.sorted { $0.tree.leafPages > $1.tree.leafPages }
+        let count = min(
+            ProcessInfo.processInfo.activeProcessorCount, PageWalk.threadsMax, tables.count)
+        guard count > 1 else { return false }
+        // Each thread uses only its own walk.
+        nonisolated(unsafe) let parts = (0..<count).map { _ in
+            PageWalk(file, meta, PageCheck.Report(), readsLeaves: readsLeaves)
+        }
+        let next = Atomic(0)
+        let failure = Mutex<LMDBError?>(nil)
+        DispatchQueue.concurrentPerform(iterations: count) { index in
+            let part = parts[index]
+            part.reached = part.noneReached
+            do throws(LMDBError) {
+                while part.report.problemCount == 0 {
+                    let place = next.add(1, ordering: .relaxed).oldValue
+                    guard place < tables.count else { return }
+                    let (name, tree) = tables[place]
+                    try part.file.prefetchBranches(of: [tree], pageSizeBytes: part.pageSize)
+                    _ = try part.walk(tree, "table \(name)", .table)
+                }
+            } catch {
+                failure.withLock { $0 = error }
+            }
+        }
+        if let failure = failure.withLock({ $0 }) { throw failure }
+        return unite(parts)
+    }
+
+    /// Adds the pages that other walks have reached; returns false if one of them found a problem,
+    /// or if a page was reached twice.
+    private func unite(_ parts: [PageWalk]) -> Bool {
+        var united = reached
+        for part in parts {
+            guard part.report.problemCount == 0 else { return false }
+            for (index, word) in part.reached.enumerated() {
+                guard united[index] & word == 0 else { return false }
+                united[index] |= word
+            }
+        }
+        reached = united
+        for part in parts { report.usedPages += part.report.usedPages }
+        return true
     }
 
     private struct Context {
@@ -415,6 +475,10 @@ final class PageWalk {
     }
 
     // MARK: - Pages
+
+    private var noneReached: [UInt64] {
+        [UInt64](repeating: 0, count: Int(meta.lastPage / 64) + 1)
+    }
 
     private func isReached(_ page: UInt64) -> Bool {
         reached[Int(page / 64)] & (1 << (page % 64)) != 0
