@@ -22,7 +22,7 @@ static inline void tapedeck_prefetch(const void *start, size_t count) {
     }
 }
 
-// Reads the device and the inode of the file at a path or, if `path` is null, of an open file. Returns 0 if there is one.
+// Reads the device and the inode of the file at a path or, if `path` is null, of an open file. Returns 0 or the error.
 //
 // On Linux, the times of the file are not read: after they have been read, the next change of the file gets an exact time,
 // which makes the next commit slower by a tenth (kernel 6.13 and later, "multigrain timestamps").
@@ -35,10 +35,10 @@ static inline int tapedeck_identify(int file, const char *path, uint64_t *device
         return 0;
     }
     // The kernel or a sandbox may not know the call.
-    if (errno != ENOSYS && errno != EPERM) return -1;
+    if (errno != ENOSYS && errno != EPERM) return errno;
 #endif
     struct stat all;
-    if ((path ? stat(path, &all) : fstat(file, &all)) != 0) return -1;
+    if ((path ? stat(path, &all) : fstat(file, &all)) != 0) return errno;
     *device = (uint64_t)all.st_dev;
     *inode = (uint64_t)all.st_ino;
     return 0;

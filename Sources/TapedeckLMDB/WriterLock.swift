@@ -42,20 +42,20 @@ final class WriterLock: Sendable {
     /// Waits for writers that use another lock file.
     ///
     /// Throws `LMDBError`: `.replaced` if one of the files was deleted, replaced or overwritten, so
-    /// that this process must open the file again.
+    /// that this process must open the file again; `.accessDenied` if a path cannot be looked up.
     func exclude(others transaction: borrowing WriteTransaction) throws(LMDBError) {
         while flock(file, LOCK_EX) != 0 {
             guard errno == EINTR else { throw LMDBError(errno, path: path) }
         }
         let last = WriterLock.lastCommit(in: environment)
+        let lockFileNow = try FileIdentity.find(at: Environment.lockFile(of: path))
+        let dataFileNow = try FileIdentity.find(at: path)
         // LMDB also counts commits in the lock file, which lacks the commits made with another one.
         guard transaction.number == last + 1, last >= newest.withLock(\.self),
-            lockFile == FileIdentity(at: Environment.lockFile(of: path)), isInPlace
+            lockFile == lockFileNow, dataFile == dataFileNow
         else { throw WriterLock.replaced(path) }
         newest.withLock { $0 = last }
     }
-
-    private var isInPlace: Bool { dataFile == FileIdentity(at: path) }
 
     /// Notes the newest commit; call this after a commit.
     ///
@@ -67,7 +67,7 @@ final class WriterLock: Sendable {
     func committed() throws(LMDBError) {
         let last = WriterLock.lastCommit(in: environment)
         newest.withLock { $0 = max($0, last) }
-        guard isInPlace else {
+        guard dataFile == FileIdentity(at: path) else {
             throw WriterLock.replaced(path, "during a commit, which may have been recorded")
         }
     }
