@@ -101,6 +101,19 @@ import Testing
 
     /// Root can access everything.
     @Test(.enabled(if: geteuid() != 0))
+    func writerThatLosesAccessToItsFolderIsToldSo() throws {
+        let directory = try TemporaryDirectory()
+        let log = try directory.store("folder/store")
+        chmod(directory.file("folder"), 0o600)
+        let error = #expect(throws: LogError.self) { try log.appendBlocking([.sample(1)]) }
+        #expect(error?.code == .accessDenied, "\(String(describing: error))")
+        chmod(directory.file("folder"), 0o700)
+        try log.appendBlocking([.sample(2)])
+        #expect(log.head.rawValue == 1)
+    }
+
+    /// Root can access everything.
+    @Test(.enabled(if: geteuid() != 0))
     func unreadableDirectoryIsReportedAsAccessDenied() throws {
         let place = NSTemporaryDirectory() + "tapedeck-access-\(UUID().uuidString)"
         defer {
