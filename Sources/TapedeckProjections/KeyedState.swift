@@ -11,7 +11,7 @@ public struct KeyedState<State: ProjectionState>: ~Copyable {
     public let key: Tag
     /// The state of the key.
     public var state: State
-    package let items: any ItemStore
+    package var items: any ItemStore
     package var wantsRefold = false
 
     // Without inlining, each initialization looks up the generic type once more.

@@ -51,7 +51,7 @@ import Testing
             let rest = MemoryItems()
             let store = try FirstItemStore(rest, [UInt8(ascii: "b")], nil)
             for name in names.shuffled(using: &random) { store.set(name, name) }
-            #expect(store.firstItem == FirstItem(names[0], names[0]))
+            #expect(store.firstItem == .item(name: names[0], value: names[0]))
             var others: [[UInt8]] = []
             rest.forEach { name, _ in others.append(Array(name)) }
             #expect(others == Array(names[1...]))

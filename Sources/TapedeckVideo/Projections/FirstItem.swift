@@ -3,31 +3,52 @@ internal import TapedeckProjections
 
 /// The item of a list that has the least name.
 ///
-/// The item remains encoded until a fold needs it, because queries decode the states of many keys
-/// and do not need the item.
-struct FirstItem: Equatable {
-    private var encoded: [UInt8]
-
-    init(_ name: [UInt8], _ value: [UInt8]) {
-        var writer = StateWriter()
-        writer.add(name)
-        writer.add(value)
-        encoded = writer.encoded
-    }
+/// An item that was read remains encoded until a fold needs it, because queries decode the states of
+/// many keys and do not need the item.
+enum FirstItem {
+    case encoded([UInt8])
+    case item(name: [UInt8], value: [UInt8])
 
     init(reading reader: inout StateReader) throws(ModelError) {
-        encoded = try reader.encodedBytes(2)
+        self = .encoded(try reader.encodedBytes(2))
     }
 
-    func encode(into writer: inout StateWriter) { writer.add(encoded: encoded) }
+    func encode(into writer: inout StateWriter) {
+        switch self {
+        case .encoded(let bytes): writer.add(encoded: bytes)
+        case .item(let name, let value):
+            writer.add(name)
+            writer.add(value)
+        }
+    }
 
     /// The item's name and value.
     var item: (name: [UInt8], value: [UInt8]) {
         get throws(ModelError) {
-            try StateReader.read(encoded) { (reader) throws(ModelError) in
-                (name: try reader.bytes(), value: try reader.bytes())
+            switch self {
+            case .item(let name, let value): (name: name, value: value)
+            case .encoded(let bytes):
+                try StateReader.read(bytes) { (reader) throws(ModelError) in
+                    (name: try reader.bytes(), value: try reader.bytes())
+                }
             }
         }
+    }
+}
+
+extension FirstItem: Equatable {
+    static func == (one: FirstItem, other: FirstItem) -> Bool {
+        if case .item(let name, let value) = one, case .item(let otherName, let otherValue) = other
+        {
+            return name == otherName && value == otherValue
+        }
+        return one.bytes == other.bytes
+    }
+
+    private var bytes: [UInt8] {
+        var writer = StateWriter()
+        encode(into: &writer)
+        return writer.encoded
     }
 }
 
@@ -59,7 +80,7 @@ final class FirstItemStore: ItemStore {
     }
 
     /// The first item as it is stored in the state of the key.
-    var firstItem: FirstItem? { first.map { FirstItem($0.name, $0.value) } }
+    var firstItem: FirstItem? { first.map { .item(name: $0.name, value: $0.value) } }
 
     var isUsed: Bool { items.isUsed }
 

@@ -175,13 +175,12 @@ public struct WatchLater: Projection {
 
     /// Folds a toggle, a playback report, an observation of a broadcast or a confirmation.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
-        let items = try FirstItemStore(
-            key.items, Marks.broadcast, key.state.firstBroadcast)
-        var folded = KeyedState(key: key.key, state: key.state, items: items)
-        try take(event, into: &folded)
-        key.state = folded.state
+        let all = key.items
+        let items = try FirstItemStore(all, Marks.broadcast, key.state.firstBroadcast)
+        key.items = items
+        defer { key.items = all }
+        try take(event, into: &key)
         key.state.firstBroadcast = items.firstItem
-        if folded.wantsRefold { key.requestRefold() }
     }
 
     private func take(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
