@@ -84,8 +84,14 @@ public struct StateWriter: Sendable {
 public struct StateReader {
     var reader: ByteReader
 
+    /// Whether a query reads the state, so parts at its end that only folds need can be left out.
+    package let isForQuery: Bool
+
     @usableFromInline
-    package init(_ bytes: UnsafeRawBufferPointer) { reader = ByteReader(bytes) }
+    package init(_ bytes: UnsafeRawBufferPointer, isForQuery: Bool = false) {
+        reader = ByteReader(bytes)
+        self.isForQuery = isForQuery
+    }
 
     /// Whether all bytes have been read.
     public var isAtEnd: Bool { reader.isAtEnd }

@@ -84,7 +84,7 @@ public struct Views: ViewReader {
         do {
             let stored = try StoredKey(bytes, law: projection.law)
             if scope.recorder != nil, stored.isFrozen { throw Views.isFrozen(projection, key) }
-            var reader = StateReader(stored.state)
+            var reader = StateReader(stored.state, isForQuery: true)
             return try P.State(decoding: &reader)
         } catch let error as ProjectionError {
             throw error

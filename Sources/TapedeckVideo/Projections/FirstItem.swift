@@ -3,14 +3,19 @@ internal import TapedeckProjections
 
 /// The item of a list that has the least name.
 ///
-/// An item that was read remains encoded until a fold needs it, because queries decode the states of
-/// many keys and do not need the item.
+/// An item that was read remains encoded until a fold needs it.
 enum FirstItem {
     case encoded([UInt8])
     case item(name: [UInt8], value: [UInt8])
 
-    init(reading reader: inout StateReader) throws(ModelError) {
-        self = .encoded(try reader.encodedBytes(2))
+    /// Reads the item at the end of a state; returns nil if there is none.
+    ///
+    /// Queries decode the states of many keys and do not need the item, so they do not read it.
+    static func last(of state: inout StateReader) throws(ModelError) -> FirstItem? {
+        guard !state.isForQuery else { return nil }
+        return try state.optional { (reader) throws(ModelError) in
+            .encoded(try reader.encodedBytes(2))
+        }
     }
 
     func encode(into writer: inout StateWriter) {

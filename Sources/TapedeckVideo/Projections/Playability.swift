@@ -81,6 +81,7 @@ public struct Playability: Projection {
         /// The time of the latest broadcast or list entry, even if it has been removed, in Unix
         /// milliseconds.
         var listedAt: Int64?
+        /// The first broadcast or list entry, which only folds need.
         var firstListing: FirstItem?
 
         /// Creates the initial state.
@@ -142,9 +143,7 @@ public struct Playability: Projection {
             lastUnplayableAt = try bytes.optionalInt64()
             listings = try bytes.uint64()
             listedAt = try bytes.optionalInt64()
-            firstListing = try bytes.optional { (reader) throws(ModelError) in
-                try FirstItem(reading: &reader)
-            }
+            firstListing = try FirstItem.last(of: &bytes)
         }
 
         /// Encodes the state.

@@ -141,6 +141,7 @@ public struct WatchLater: Projection {
         var isOwnTold = false
         /// The time of the latest share that the remote has, in Unix milliseconds; nil if unknown.
         var sharedAt: Int64?
+        /// The first broadcast, which only folds need.
         var firstBroadcast: FirstItem?
 
         /// Creates the state of a video that is not on the list.
@@ -155,9 +156,7 @@ public struct WatchLater: Projection {
             earliestTold = try bytes.optionalInt64()
             isOwnTold = try bytes.bool()
             sharedAt = try bytes.optionalInt64()
-            firstBroadcast = try bytes.optional { (reader) throws(ModelError) in
-                try FirstItem(reading: &reader)
-            }
+            firstBroadcast = try FirstItem.last(of: &bytes)
         }
 
         /// Encodes the state.
@@ -175,21 +174,18 @@ public struct WatchLater: Projection {
 
     /// Folds a toggle, a playback report, an observation of a broadcast or a confirmation.
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
+        // A viewing neither reads nor changes broadcasts.
+        if event.typeIndex == 1 { return try foldProgress(event, into: &key) }
         let all = key.items
         let items = try FirstItemStore(all, Marks.broadcast, key.state.firstBroadcast)
         key.items = items
         defer { key.items = all }
-        try take(event, into: &key)
-        key.state.firstBroadcast = items.firstItem
-    }
-
-    private func take(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         switch event.typeIndex {
         case 0: try foldToggle(event, into: &key)
-        case 1: try foldProgress(event, into: &key)
         case 2: try foldBroadcast(event, into: &key)
         default: try foldConfirmation(event, into: &key)
         }
+        key.state.firstBroadcast = items.firstItem
     }
 
     /// Adds two rows for a video on the list, and another row if a remote has to remove the mark.
