@@ -84,6 +84,16 @@ final class FirstItemStore: ItemStore {
         self.first = try first?.item
     }
 
+    /// Returns the store of a key, which its first fold creates; later folds of the key use it again.
+    static func of<State>(
+        _ key: inout KeyedState<State>, _ list: [UInt8], _ first: FirstItem?
+    ) throws(ModelError) -> FirstItemStore {
+        if let items = key.items as? FirstItemStore { return items }
+        let items = try FirstItemStore(key.items, list, first)
+        key.items = items
+        return items
+    }
+
     /// The first item as it is stored in the state of the key.
     var firstItem: FirstItem? { first.map { .item(name: $0.name, value: $0.value) } }
 

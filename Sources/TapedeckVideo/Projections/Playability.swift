@@ -240,7 +240,7 @@ public struct Playability: Projection {
         into key: inout KeyedState<State>
     ) throws(ModelError) {
         if let time { key.state.listedAt = max(time, key.state.listedAt ?? time) }
-        let items = try FirstItemStore(key.items, [], key.state.firstListing)
+        let items = try FirstItemStore.of(&key, [], key.state.firstListing)
         let known = try items.get(name.bytes).map { (bytes) throws(ModelError) in
             try Presence(decoding: bytes)
         }

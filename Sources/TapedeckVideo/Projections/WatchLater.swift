@@ -176,10 +176,7 @@ public struct WatchLater: Projection {
     public func fold(_ event: borrowing FoldEvent, into key: inout KeyedState<State>) throws {
         // A viewing neither reads nor changes broadcasts.
         if event.typeIndex == 1 { return try foldProgress(event, into: &key) }
-        let all = key.items
-        let items = try FirstItemStore(all, Marks.broadcast, key.state.firstBroadcast)
-        key.items = items
-        defer { key.items = all }
+        let items = try FirstItemStore.of(&key, Marks.broadcast, key.state.firstBroadcast)
         switch event.typeIndex {
         case 0: try foldToggle(event, into: &key)
         case 2: try foldBroadcast(event, into: &key)
