@@ -42,13 +42,7 @@ enum FirstItem {
 }
 
 extension FirstItem: Equatable {
-    static func == (one: FirstItem, other: FirstItem) -> Bool {
-        if case .item(let name, let value) = one, case .item(let otherName, let otherValue) = other
-        {
-            return name == otherName && value == otherValue
-        }
-        return one.bytes == other.bytes
-    }
+    static func == (one: FirstItem, other: FirstItem) -> Bool { one.bytes == other.bytes }
 
     private var bytes: [UInt8] {
         var writer = StateWriter()
