@@ -83,6 +83,7 @@ struct ImportCheck {
             var ordinal: UInt32?
             var last: UInt64 = 0
             var held: UInt64 = 0
+            var mark: UInt64?
             try block.forEachEvent { bytes in
                 let event: CanonicalEntry
                 do throws(CanonicalProblem) {
@@ -96,6 +97,7 @@ struct ImportCheck {
                     origin = id.origin
                     ordinal = state.ordinals[id.origin]
                     held = self.recorded[id.origin] ?? 0
+                    mark = marks[id.origin]
                     last = former[id.origin] ?? min(held, event.firstSequence - 1)
                 }
                 guard event.firstSequence == last + 1 else {
@@ -124,7 +126,7 @@ struct ImportCheck {
                     found.fresh += 1
                 }
                 if !unmatched.isEmpty { unmatched.remove(id) }
-                if marks[id.origin] == last { marks[id.origin] = nil }
+                if last == mark { marks[id.origin] = nil }
                 found.events += 1
             }
             if let origin { former[origin] = last }

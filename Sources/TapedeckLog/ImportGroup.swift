@@ -56,6 +56,8 @@ struct ImportGroup {
             // The origin of the current event, which is usually the same for many events in a row.
             var origin: OriginID?
             var ordinal: UInt32 = 0
+            // The origin's last sequence number before this transaction.
+            var former: UInt64 = 0
             var end: UInt64 = 0
             var mark: ChainMark?
             var index = 0
@@ -66,6 +68,9 @@ struct ImportGroup {
                 if id.origin != origin {
                     origin = id.origin
                     ordinal = try writer.ordinal(of: id.origin, transaction)
+                    former =
+                        Int(ordinal) < started.origins.count
+                        ? started.origins[Int(ordinal)].lastSequence : 0
                     end = ends[id.origin] ?? 0
                     mark = marks[id.origin]
                 }
@@ -78,8 +83,6 @@ struct ImportGroup {
                 }
                 let said = block.receipts(of: id, at: index)
                 index += 1
-                let isFormer = Int(ordinal) < started.origins.count
-                let former = isFormer ? started.origins[Int(ordinal)].lastSequence : 0
                 guard id.sequence > last else {
                     guard id.sequence <= former else {
                         throw block.damaged("event \(id) occurs twice")
@@ -110,7 +113,7 @@ struct ImportGroup {
                     try writer.add(
                         event, origin: ordinal, endsCommit: id.sequence == end, transaction, cursor)
                 case .stub(let stub):
-                    if isFormer {
+                    if former > 0 {
                         try known.checkBeginning(
                             of: stub, ordinal: ordinal, started, transaction)
                         if isFromServer {
@@ -164,22 +167,23 @@ struct ImportGroup {
     /// that are already recorded.
     private func lastSequences() throws -> [OriginID: UInt64] {
         var ends: [OriginID: UInt64] = [:]
-        var last: EventID?
+        // The origin of the current event, and its greatest sequence number so far.
+        var origin: OriginID?
+        var end: UInt64 = 0
         for block in blocks {
             try block.forEachEvent { bytes in
                 guard let id = CanonicalView.id(of: bytes) else {
                     throw block.damaged("an event was changed during the import")
                 }
-                if let held = last {
-                    if held.origin == id.origin, held.sequence >= id.sequence { return }
-                    if held.origin != id.origin {
-                        ends[held.origin] = max(held.sequence, ends[held.origin] ?? 0)
-                    }
+                if id.origin != origin {
+                    if let origin { ends[origin] = end }
+                    origin = id.origin
+                    end = ends[id.origin] ?? 0
                 }
-                last = id
+                end = max(end, id.sequence)
             }
         }
-        if let last { ends[last.origin] = max(last.sequence, ends[last.origin] ?? 0) }
+        if let origin { ends[origin] = end }
         return ends
     }
 }

@@ -109,11 +109,13 @@ extension CanonicalView {
     ///
     /// - Parameter tag: The UTF-8 bytes of the tag.
     package func hasTag(_ tag: [UInt8]) -> Bool {
-        var tags = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[self.tags]))
-        while let found = tags.prefixed() {
-            if found.count == tag.count, found.elementsEqual(tag) { return true }
+        tag.withUnsafeBytes { tag in
+            var tags = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[self.tags]))
+            while let found = tags.prefixed() {
+                if found.holdsSame(as: tag) { return true }
+            }
+            return false
         }
-        return false
     }
 
     /// The digest of the event's content, which is the same for an event and its reissue.
