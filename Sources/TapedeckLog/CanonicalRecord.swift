@@ -104,14 +104,17 @@ extension [UInt8] {
             appendLittleEndian(UInt16(tag.count))
             append(contentsOf: tag)
         }
-        for part in [
-            event.fact, event.causation, event.correlation, event.reissuedFrom, event.keyID,
-        ]
-        where !part.isEmpty {
+        func add(_ part: Range<Int>) {
+            guard !part.isEmpty else { return }
             append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[part]))
         }
+        add(event.fact)
+        add(event.causation)
+        add(event.correlation)
+        add(event.reissuedFrom)
+        add(event.keyID)
         if let chain { append(contentsOf: chain.bytes) }
-        append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[event.payload]))
+        add(event.payload)
         withUnsafeMutableBytes { whole in
             let checksum = crc32c(UnsafeRawBufferPointer(rebasing: whole[(start + 4)...]))
             whole.storeBytes(of: checksum.littleEndian, toByteOffset: start, as: UInt32.self)

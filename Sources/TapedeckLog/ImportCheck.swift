@@ -114,7 +114,7 @@ struct ImportCheck {
                         try found.known.checkBeginning(
                             of: stub, ordinal: ordinal, state, transaction)
                     }
-                    if !acceptsSamples, case .event(let event) = event, event.hasTag(sampleTag) {
+                    if !acceptsSamples, event.hasTag(sampleTag) {
                         throw LogError(
                             .usage,
                             "\(path) contains sample events; with them, this store could no longer"

@@ -134,7 +134,7 @@ struct ImportGroup {
                 // A stamp that the caller specified does not come from a clock, so it does not
                 // advance the clock. Any other event with a receipt does, because its effective
                 // stamp is never later than the server's clock, which all devices follow.
-                if case .event(let event) = event, !event.isStampGiven,
+                if event.isStampFromClock,
                     standing.effectiveStamp <= clockEnd || !said.isEmpty
                 {
                     clock.merge(standing.effectiveStamp)
@@ -150,6 +150,7 @@ struct ImportGroup {
         return outcome
     }
 
+    @inline(__always)
     private func entry(
         _ bytes: UnsafeRawBufferPointer, in block: ExportBlock
     ) throws(LogError) -> CanonicalEntry {

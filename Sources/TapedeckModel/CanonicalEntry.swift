@@ -1,4 +1,7 @@
 /// The decoded form of canonical bytes: an event, or a stub that replaces compacted events.
+///
+/// An entry is a large value. To read one field of it, use the properties below: a `switch` in a
+/// caller copies the entire entry.
 package enum CanonicalEntry {
     case event(CanonicalView)
     case stub(RangeStub)
@@ -32,6 +35,32 @@ package enum CanonicalEntry {
         switch self {
         case .event(let event): event.stamp
         case .stub(let stub): stub.stamp
+        }
+    }
+
+    /// Whether the entry is an event whose stamp comes from a clock; false if the caller specified
+    /// the stamp.
+    package var isStampFromClock: Bool {
+        switch self {
+        case .event(let event): !event.isStampGiven
+        case .stub: false
+        }
+    }
+
+    /// Returns whether the entry is an event with a tag.
+    ///
+    /// - Parameter tag: The UTF-8 bytes of the tag.
+    package func hasTag(_ tag: [UInt8]) -> Bool {
+        switch self {
+        case .event(let event):
+            tag.withUnsafeBytes { tag in
+                var tags = ByteReader(UnsafeRawBufferPointer(rebasing: event.bytes[event.tags]))
+                while let found = tags.prefixed() {
+                    if found.holdsSame(as: tag) { return true }
+                }
+                return false
+            }
+        case .stub: false
         }
     }
 

@@ -105,19 +105,6 @@ extension CanonicalView {
         return reader.eventID()
     }
 
-    /// Returns whether the event has a tag.
-    ///
-    /// - Parameter tag: The UTF-8 bytes of the tag.
-    package func hasTag(_ tag: [UInt8]) -> Bool {
-        tag.withUnsafeBytes { tag in
-            var tags = ByteReader(UnsafeRawBufferPointer(rebasing: bytes[self.tags]))
-            while let found = tags.prefixed() {
-                if found.holdsSame(as: tag) { return true }
-            }
-            return false
-        }
-    }
-
     /// The digest of the event's content, which is the same for an event and its reissue.
     ///
     /// The digest excludes the ids and the `isStampGiven` flag, because a reissued event has
