@@ -128,34 +128,39 @@ public final class EventLog: Sendable {
         return try NewStore.build(
             at: place, "creating", adopts: events.isEmpty
         ) { part throws(LogError) in
-            try fill(part, options)
-            guard !events.isEmpty else { return }
+            let filled = try fill(part, options)
+            guard !events.isEmpty else { return filled }
             let log = try EventLog(opening: part.path, options: options)
             defer { log.close() }
             try log.appendBlocking(events)
-        } finish: { store, _ throws(LogError) in
-            try EventLog(opening: place, options, store.entry)
+            return filled
+        } finish: { store, filled throws(LogError) in
+            // If the first environment were closed before, the second would get its memory. LMDB
+            // clears its largest array, so 2 MB would be in use instead of only reserved.
+            defer { filled?.close() }
+            return try EventLog(opening: place, options, store.entry)
         }
     }
 
-    /// Creates an empty store in an existing directory.
+    /// Creates an empty store in an existing directory, and returns its environment.
     private static func fill(
         _ place: StoreDirectory, _ options: Options
-    ) throws(LogError) {
+    ) throws(LogError) -> Environment {
         let identity = StoreIdentity(store: options.randomID(), origin: options.randomID())
-        try LogError.wrapping {
+        let environment = try LogError.wrapping {
             let environment = try Environment(
                 path: place.log,
                 options: .init(
                     mapSizeBytes: options.mapSizeBytes, tablesMax: 8, isShared: false,
                     creates: true))
-            defer { environment.close() }
             let tables = try LogTables(environment)
             let mark = try place.installMark()
             try environment.write { try identity.become($0, tables, from: nil, mark: mark) }
+            return environment
         }
         try place.writeMarker(
             store: identity.store.description, format: StoreDirectory.firstFormat)
+        return environment
     }
 
     /// Opens a store whose opening lock is held by the caller.

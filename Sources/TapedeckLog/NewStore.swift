@@ -43,8 +43,7 @@ final class NewStore {
     /// - Parameters:
     ///   - verb: The operation, such as "creating", which is reported to waiting processes.
     ///   - adopts: Whether an existing log that has events but no marker becomes the store.
-    ///   - fill: Creates a complete store at another location and closes it; not called if a log is
-    ///     adopted.
+    ///   - fill: Creates a complete store at another location; not called if a log is adopted.
     ///   - finish: Receives the result of `fill`.
     ///
     /// Throws `LogError`: `.storeExists`, `.busy`, and the errors thrown by the steps. If this

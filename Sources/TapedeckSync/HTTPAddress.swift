@@ -16,7 +16,7 @@ package struct HTTPAddress: Hashable, Sendable {
     /// token.
     ///
     /// Throws `SyncError` with `.usage`.
-    init(_ address: String) throws(SyncError) {
+    package init(_ address: String) throws(SyncError) {
         // Errors quote the address, but omit every part that may contain a secret.
         if address.contains("@") {
             throw SyncError(

@@ -1,3 +1,4 @@
+internal import AsyncHTTPClient
 internal import NIOCore
 internal import Synchronization
 internal import TapedeckSyncProtocol
@@ -16,21 +17,30 @@ enum HTTPBody {
     /// Throws `HTTPBodyError` or the error of `parts`. If the body stops or arrives too slowly,
     /// reading it is cancelled, which closes the connection.
     static func collect<Parts: AsyncSequence & Sendable>(
-        _ parts: Parts, bytesMax: Int, _ pace: BodyPace
+        _ parts: Parts, bytesMax: Int, _ pace: BodyPace, _ deadlines: BodyDeadlines
     ) async throws -> [UInt8] where Parts.Element == ByteBuffer {
-        let watchdog = Watchdog(
-            pace.clock, deadline: pace.deadline(afterBytes: 0), failure: HTTPBodyError.tooSlow)
-        return try await watchdog.watch {
+        let bytes = try await deadlines.watch(pace.deadline(afterBytes: 0)) { move in
             var bytes: [UInt8] = []
             for try await part in parts {
                 guard bytes.count + part.readableBytes <= bytesMax else {
                     throw HTTPBodyError.tooLarge
                 }
                 bytes.append(contentsOf: part.readableBytesView)
-                watchdog.moveDeadline(to: pace.deadline(afterBytes: bytes.count))
+                move(pace.deadline(afterBytes: bytes.count))
             }
             return bytes
         }
+        guard let bytes else { throw HTTPBodyError.tooSlow }
+        return bytes
+    }
+
+    /// Returns a body that is sent in parts of `partBytes`, or at once if it has only one part.
+    static func sending(
+        _ bytes: [UInt8], partBytes: Int
+    ) -> HTTPClientRequest.Body {
+        bytes.count <= partBytes
+            ? .bytes(ByteBuffer(bytes: bytes))
+            : .stream(chunks(of: partBytes, bytes), length: .known(Int64(bytes.count)))
     }
 
     /// Returns a body as parts that are sent one after another.

@@ -1,5 +1,4 @@
 internal import AsyncHTTPClient
-internal import Foundation
 internal import NIOCore
 internal import NIOHTTP1
 
@@ -25,8 +24,6 @@ final class HTTPHeadCheck: ChannelInboundHandler {
     /// The number of interim responses, such as 103, that may precede a response.
     static let interimMax = 8
 
-    private static let space = CharacterSet(charactersIn: " \t")
-
     private var interimCount = 0
     /// Whether a head was refused; everything that follows it is ignored.
     private var hasFailed = false
@@ -44,14 +41,28 @@ final class HTTPHeadCheck: ChannelInboundHandler {
             context.fireChannelRead(data)
         case .head(var head):
             interimCount = 0
-            head.headers = HTTPHeaders(
-                head.headers.map { name, value in
-                    (name, value.trimmingCharacters(in: HTTPHeadCheck.space))
-                })
+            head.headers = HTTPHeadCheck.withoutOuterSpace(head.headers)
             context.fireChannelRead(Self.wrapInboundOut(.head(head)))
         case .body, .end:
             context.fireChannelRead(data)
         }
+    }
+
+    private static func withoutOuterSpace(_ headers: HTTPHeaders) -> HTTPHeaders {
+        func isSpace(_ byte: UInt8?) -> Bool {
+            byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t")
+        }
+        // Usually, there is nothing to remove.
+        guard headers.contains(where: { isSpace($1.utf8.first) || isSpace($1.utf8.last) }) else {
+            return headers
+        }
+        return HTTPHeaders(
+            headers.map { name, value in
+                var value = value[...]
+                while isSpace(value.utf8.first) { value.unicodeScalars.removeFirst() }
+                while isSpace(value.utf8.last) { value.unicodeScalars.removeLast() }
+                return (name, String(value))
+            })
     }
 
     private func fail(_ error: HTTPHeadError, _ context: ChannelHandlerContext) {

@@ -21,7 +21,7 @@ package struct HTTPSyncConnector: SyncConnector {
     /// link must be able to send the system's buffer in this time: at 8 kB/s, a usual push.
     private static let requestSilenceMax = TimeAmount.seconds(140)
     /// The size of the parts in which a request is sent.
-    private static let chunkBytes = 32 << 10
+    private static let partBytes = 32 << 10
     private static let errorBytesMax = 64 << 10
     /// The maximum size of a response: the largest page plus its framing.
     private static let answerBytesMax = SyncLimits.pullBytesMax * 2 + (4 << 20)
@@ -29,22 +29,17 @@ package struct HTTPSyncConnector: SyncConnector {
     private let base: String
     private let token: @Sendable () -> String
     private let client: HTTPClient
-    private let liveClient: HTTPClient
-    private let clock: ConnectionClock
+    private let deadlines: BodyDeadlines
 
     /// - Parameters:
-    ///   - address: An address such as `http://127.0.0.1:8080`; plain `http` is allowed only for
-    ///     this machine, because requests contain a token.
     ///   - token: Returns the token; called for each request, because the token can change.
-    ///   - clock: The clock that measures how fast responses arrive.
-    ///
-    /// Throws `SyncError` with `.usage`.
+    ///   - deadlines: The deadlines of responses.
     package init(
-        address: String, clock: ConnectionClock = ConnectionClock(),
+        _ address: HTTPAddress, deadlines: BodyDeadlines = .system,
         token: @escaping @Sendable () -> String
-    ) throws(SyncError) {
-        self.clock = clock
-        base = try HTTPAddress(address).base
+    ) {
+        self.deadlines = deadlines
+        base = address.base
         self.token = token
         var configuration = HTTPClient.Configuration()
         configuration.timeout = .init(
@@ -53,13 +48,9 @@ package struct HTTPSyncConnector: SyncConnector {
         // The session schedules and reports retries itself.
         configuration.connectionPool.retryConnectionEstablishment = false
         client = HTTPClient.checked(configuration)
-        configuration.timeout.read = TimeAmount(LiveHeads.silenceMax)
-        liveClient = HTTPClient.checked(configuration)
     }
 
-    package func close() async {
-        for client in [client, liveClient] { try? await client.shutdown() }
-    }
+    package func close() async { try? await client.shutdown() }
 
     // MARK: - Requests
 
@@ -90,11 +81,8 @@ package struct HTTPSyncConnector: SyncConnector {
                 bytes = SyncCompression.compress(bytes)
                 request.headers.add(name: "Content-Encoding", value: SyncCompression.coding)
             }
-            let count = bytes.count
-            request.body = .stream(
-                HTTPBody.chunks(of: HTTPSyncConnector.chunkBytes, bytes),
-                length: .known(Int64(count)))
-            let sending = TimeAmount(BodyPace.time(for: count))
+            request.body = HTTPBody.sending(bytes, partBytes: HTTPSyncConnector.partBytes)
+            let sending = TimeAmount(BodyPace.time(for: bytes.count))
             let response = try await client.execute(request, timeout: timeout + sending)
             guard response.status == .ok else { throw try await failure(response) }
             guard HTTPSyncConnector.isProtobuf(response) else {
@@ -116,7 +104,8 @@ package struct HTTPSyncConnector: SyncConnector {
 
     private func body(of response: HTTPClientResponse) async throws -> [UInt8] {
         let bytes = try await HTTPBody.collect(
-            response.body, bytesMax: HTTPSyncConnector.answerBytesMax, BodyPace(clock: clock))
+            response.body, bytesMax: HTTPSyncConnector.answerBytesMax,
+            BodyPace(clock: deadlines.clock), deadlines)
         return try HTTPSyncConnector.unpacked(bytes, response)
     }
 
@@ -148,7 +137,8 @@ package struct HTTPSyncConnector: SyncConnector {
             now: date ?? Int64(Date().timeIntervalSince1970 * 1_000))
         var read: WireErrorResponse?
         let body = try? await HTTPBody.collect(
-            response.body, bytesMax: HTTPSyncConnector.errorBytesMax, BodyPace(clock: clock))
+            response.body, bytesMax: HTTPSyncConnector.errorBytesMax,
+            BodyPace(clock: deadlines.clock), deadlines)
         if let body {
             // If the response does not come from a Tapedeck server, only its status is used.
             do throws(ModelError) {
@@ -211,14 +201,14 @@ package struct HTTPSyncConnector: SyncConnector {
             // A failure is reported as protobuf, as in the other responses.
             request.headers.add(name: "Accept", value: "text/event-stream, application/x-protobuf")
             // The timeout ends with the headers; `LiveHeads` ends dead connections.
-            let response = try await liveClient.execute(
+            let response = try await client.execute(
                 request, timeout: HTTPSyncConnector.requestTimeout)
             guard response.status == .ok else { throw try await failure(response) }
-            let (body, clock) = (response.body, clock)
+            let (body, deadlines) = (response.body, deadlines)
             return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { heads in
                 let task = Task {
                     // On any error the stream ends, and the next handshake determines the position.
-                    try? await LiveHeads.read(body, clock) { heads.yield($0) }
+                    try? await LiveHeads.read(body, deadlines) { heads.yield($0) }
                     heads.finish()
                 }
                 heads.onTermination = { _ in task.cancel() }

@@ -25,12 +25,13 @@ enum LiveHeads {
     /// Throws `Failure`, the error of `parts`, or `HTTPBodyError.tooSlow` if `silenceMax` passes
     /// without a head.
     static func read<Parts: AsyncSequence & Sendable>(
-        _ parts: Parts, _ clock: ConnectionClock,
+        _ parts: Parts, _ deadlines: BodyDeadlines,
         announce: @escaping @Sendable (UInt64) -> Void
     ) async throws where Parts.Element == ByteBuffer {
-        let watchdog = Watchdog(
-            clock, deadline: clock.now() + silenceMax, failure: HTTPBodyError.tooSlow)
-        try await watchdog.watch {
+        @Sendable func nextDeadline() -> ContinuousClock.Instant {
+            deadlines.clock.now() + silenceMax
+        }
+        let end: Void? = try await deadlines.watch(nextDeadline()) { move in
             var line: [UInt8] = []
             for try await part in parts {
                 for byte in part.readableBytesView {
@@ -43,10 +44,11 @@ enum LiveHeads {
                     line.removeAll(keepingCapacity: true)
                     guard let head = try head(in: text) else { continue }
                     announce(head)
-                    watchdog.moveDeadline(to: clock.now() + silenceMax)
+                    move(nextDeadline())
                 }
             }
         }
+        if end == nil { throw HTTPBodyError.tooSlow }
     }
 
     /// Reads `data: {"lineage":"…","head":7}`; returns nil for other fields.

@@ -124,10 +124,10 @@ public final class SyncEngine: Sendable {
         _ log: EventLog, server address: String, options: Options = Options(),
         token: @escaping @Sendable () -> String
     ) throws {
-        _ = try HTTPAddress(address)
+        let address = try HTTPAddress(address)
         try self.init(
-            log, upstream: HTTPAddress.name(address),
-            try HTTPSyncConnector(address: address, token: token), options: options)
+            log, upstream: address.base, HTTPSyncConnector(address, token: token),
+            options: options)
     }
 
     /// - Parameter connector: Creates the connector, which must be closed; called only if nothing

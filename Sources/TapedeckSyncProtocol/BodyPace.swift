@@ -4,7 +4,7 @@
 /// for the headers nor one for silence would stop it. A fixed limit for the whole body would either
 /// be long or cut off slow links, so the limit grows with the received bytes.
 ///
-/// A `Watchdog` ends the reading at the deadline, which the reader moves whenever a part arrives.
+/// `BodyDeadlines` ends the reading at the deadline, which the reader moves whenever a part arrives.
 package struct BodyPace: Sendable {
     /// The time that may pass between two parts of a body, and between its last part and its end,
     /// however fast the body has arrived until then.

@@ -19,6 +19,11 @@ package enum WireFormat: Sendable, CaseIterable {
     /// Parses the value of a header, ignoring parameters; returns nil if the media type is neither
     /// protobuf nor JSON.
     package init?(mediaType: some StringProtocol) {
+        // Most messages come from a Tapedeck program.
+        if let format = WireFormat.allCases.first(where: { $0.mediaType == mediaType }) {
+            self = format
+            return
+        }
         let name = mediaType.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces)
         switch name.lowercased() {
         case "application/x-protobuf", "application/protobuf": self = .protobuf

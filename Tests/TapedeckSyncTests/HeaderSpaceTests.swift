@@ -18,7 +18,7 @@ import Testing
         let server = try RawServer(
             "HTTP/1.1 503 Unavailable\r\n" + fields + "Content-Length: 0 \r\n\r\n")
         defer { server.stop() }
-        let connector = try HTTPSyncConnector(address: server.url) { "token" }
+        let connector = try HTTPSyncConnector(HTTPAddress(server.url)) { "token" }
         defer { Task { await connector.close() } }
         let failure = await #expect(throws: SyncFailure.self) {
             _ = try await connector.send(.handshake(WireHandshakeRequest()))
@@ -55,7 +55,7 @@ import Testing
             + "Content-Encoding: ZSTD \r\nContent-Length: \(body.count)\r\n\r\n"
         let server = try RawServer(Array(head.utf8) + body)
         defer { server.stop() }
-        let connector = try HTTPSyncConnector(address: server.url) { "token" }
+        let connector = try HTTPSyncConnector(HTTPAddress(server.url)) { "token" }
         defer { Task { await connector.close() } }
         let response = try await connector.send(.handshake(WireHandshakeRequest()))
         #expect(response == .handshake(message))

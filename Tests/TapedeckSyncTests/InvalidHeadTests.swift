@@ -12,7 +12,7 @@ import Testing
         func send(to url: String) async throws {
             switch self {
             case .handshake, .live:
-                let connector = try HTTPSyncConnector(address: url) { "token" }
+                let connector = try HTTPSyncConnector(HTTPAddress(url)) { "token" }
                 defer { Task { await connector.close() } }
                 if self == .live {
                     _ = try await connector.heads()

@@ -1,5 +1,6 @@
 import Synchronization
 @testable import TapedeckSync
+import TapedeckSyncProtocol
 import TestSupport
 import Testing
 
@@ -17,7 +18,7 @@ import Testing
         var end: (any Error)?
         do {
             try await LiveHeads.read(
-                ScriptedParts.stream(steps, stopwatch), stopwatch.clock
+                ScriptedParts.stream(steps, stopwatch), BodyDeadlines(stopwatch.clock)
             ) { head in heads.withLock { $0.append(head) } }
         } catch {
             end = error

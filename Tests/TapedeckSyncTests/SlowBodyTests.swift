@@ -48,7 +48,8 @@ import Testing
             [.send([UInt8](repeating: 0, count: count)), .wait(.seconds(30)), .hang], stopwatch)
         let error = await #expect(throws: HTTPBodyError.self) {
             try await HTTPBody.collect(
-                parts, bytesMax: count, BodyPace(clock: stopwatch.clock))
+                parts, bytesMax: count, BodyPace(clock: stopwatch.clock),
+                BodyDeadlines(stopwatch.clock))
         }
         #expect(error == .tooSlow && stopwatch.passed == .seconds(30))
     }
@@ -63,7 +64,8 @@ import Testing
                 .wait(.seconds(1)),
             ], stopwatch)
         let bytes = try await HTTPBody.collect(
-            parts, bytesMax: 1 << 20, BodyPace(clock: stopwatch.clock))
+            parts, bytesMax: 1 << 20, BodyPace(clock: stopwatch.clock),
+            BodyDeadlines(stopwatch.clock))
         #expect(bytes == part + part + part)
     }
 
@@ -78,21 +80,23 @@ import Testing
         let start = ContinuousClock.now
         let minutes = Mutex(0)
         // Two minutes pass between any two readings of the clock.
-        let clock = ConnectionClock(now: {
-            start
-                + .seconds(
-                    minutes.withLock {
-                        $0 += 2
-                        return $0 * 60
-                    })
-        })
+        let clock = ConnectionClock(
+            now: {
+                minutes.withLock {
+                    $0 += 2
+                    return start + .seconds($0 * 60)
+                }
+            }, sleep: { _ in })
         let failure = await #expect(throws: SyncFailure.self) {
             if what == "server" {
-                let connector = try HTTPSyncConnector(address: server.url, clock: clock) { "token" }
+                let connector = try HTTPSyncConnector(
+                    HTTPAddress(server.url), deadlines: BodyDeadlines(clock)
+                ) { "token" }
                 defer { Task { await connector.close() } }
                 _ = try await connector.send(.handshake(WireHandshakeRequest()))
             } else {
-                let transport = try HTTPRemoteTransport(base: server.url, clock: clock)
+                let transport = try HTTPRemoteTransport(
+                    base: server.url, deadlines: BodyDeadlines(clock))
                 defer { Task { await transport.close() } }
                 _ = try await transport.send(RemoteRequest(what == "remote" ? "GET" : "POST", "/"))
             }

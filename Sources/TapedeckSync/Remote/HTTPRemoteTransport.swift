@@ -33,15 +33,15 @@ package struct HTTPRemoteTransport: RemoteTransport {
     /// The address of the remote, without a trailing slash.
     package let base: String
     private let client: HTTPClient
-    private let clock: ConnectionClock
+    private let deadlines: BodyDeadlines
 
     /// - Parameters:
     ///   - base: The address of the remote.
-    ///   - clock: The clock that measures how fast responses arrive.
+    ///   - deadlines: The deadlines of responses.
     ///
     /// Throws `SyncError` with `.usage` if the address is invalid.
-    package init(base: String, clock: ConnectionClock = ConnectionClock()) throws(SyncError) {
-        self.clock = clock
+    package init(base: String, deadlines: BodyDeadlines = .system) throws(SyncError) {
+        self.deadlines = deadlines
         self.base = try HTTPAddress(base).base
         var configuration = HTTPClient.Configuration()
         configuration.timeout = .init(
@@ -60,12 +60,13 @@ package struct HTTPRemoteTransport: RemoteTransport {
     package func send(_ request: RemoteRequest) async throws(SyncFailure) -> RemoteResponse {
         let prepared = try prepare(request)
         let timeout = HTTPRemoteTransport.requestTimeout
-        let whole = BodyPace(limit: timeout, bytesPerSecondMin: nil, clock: clock)
+        let whole = BodyPace(
+            limit: timeout, bytesPerSecondMin: nil, clock: deadlines.clock)
         do {
             let response = try await client.execute(prepared, timeout: TimeAmount(timeout))
             let body = try await HTTPBody.collect(
                 response.body, bytesMax: HTTPRemoteTransport.answerBytesMax,
-                request.method == "GET" ? BodyPace(clock: clock) : whole)
+                request.method == "GET" ? BodyPace(clock: deadlines.clock) : whole, deadlines)
             return RemoteResponse(
                 status: Int(response.status.code),
                 headers: response.headers.map { RemoteRequest.Field($0.name, $0.value) },

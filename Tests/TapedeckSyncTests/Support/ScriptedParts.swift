@@ -5,7 +5,7 @@ import Synchronization
 enum ScriptedParts {
     enum Step: Sendable {
         case send([UInt8])
-        /// Lets time pass in which nothing arrives, as soon as the watchdog sleeps.
+        /// Lets time pass in which nothing arrives, as soon as the timer sleeps.
         case wait(Duration)
         /// Sends nothing until the client closes the connection; hours pass if it does not.
         case hang
