@@ -7,6 +7,7 @@ public import ServiceLifecycle
 internal import Synchronization
 internal import TapedeckLMDB
 internal import TapedeckModel
+internal import TapedeckSyncProtocol
 
 /// A sync server that devices push to and pull from.
 ///
