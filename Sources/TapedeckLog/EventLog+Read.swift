@@ -409,6 +409,25 @@ extension EventLog {
         of term: Term, _ transaction: borrowing some Readable & ~Copyable, after: UInt64,
         _ body: (UInt64) throws -> Bool
     ) throws {
+        guard
+            let indexed = try forEachIndexedPosition(of: term, transaction, after: after, body)
+        else { return }
+        let head = try lastPosition(transaction)
+        let lower = max(after, indexed)
+        guard head > lower else { return }
+        let positions = try tail.positions(
+            of: term, lower: lower, head: head, in: self, transaction,
+            typeTerms: try typeTerms(transaction))
+        for position in positions where try !body(position) { return }
+    }
+
+    /// Like `forEachPosition`, but without the tail.
+    ///
+    /// Returns the position after which the tail begins; nil if `body` has returned false.
+    func forEachIndexedPosition(
+        of term: Term, _ transaction: borrowing some Readable & ~Copyable, after: UInt64,
+        _ body: (UInt64) throws -> Bool
+    ) throws -> UInt64? {
         let catalogue = try IndexCatalogue(
             decoding: try transaction.meta(tables, MetaKey.runs))
         let cursor = try transaction.cursor(tables.index)
@@ -423,19 +442,15 @@ extension EventLog {
             {
                 var positions: [UInt64] = []
                 try IndexEntry.forEachPosition(found) { if $0 > after { positions.append($0) } }
-                for position in positions where try !body(position) { return }
+                for position in positions where try !body(position) { return nil }
                 entry = try cursor.next()
             }
             try IndexEntry.check(entry)
         }
-        let head = try lastPosition(transaction)
-        guard catalogue.indexed <= head else { throw IndexCatalogue.damaged }
-        let lower = max(after, catalogue.indexed)
-        guard head > lower else { return }
-        let positions = try tail.positions(
-            of: term, lower: lower, head: head, in: self, transaction,
-            typeTerms: try typeTerms(transaction))
-        for position in positions where try !body(position) { return }
+        guard catalogue.indexed <= (try lastPosition(transaction)) else {
+            throw IndexCatalogue.damaged
+        }
+        return catalogue.indexed
     }
 
     /// Returns a `Term` for each event type that the transaction can see, indexed by type number.
@@ -471,13 +486,8 @@ extension EventLog {
         tagged tag: Tag, through: UInt64, _ transaction: borrowing some Readable & ~Copyable,
         _ body: (RecordView) throws -> Void
     ) throws {
-        var name = tag.text
         try forEachRecord(of: Term(tag: tag), through: through, transaction) { record in
-            var isTagged = false
-            name.withUTF8 { wanted in
-                _ = record.forEachTag { if $0.elementsEqual(wanted) { isTagged = true } }
-            }
-            if isTagged { try body(record) }
+            if record.hasTag(tag) { try body(record) }
         }
     }
 

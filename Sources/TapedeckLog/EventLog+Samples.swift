@@ -1,4 +1,6 @@
-package import TapedeckModel
+internal import Synchronization
+internal import TapedeckLMDB
+@_spi(Core) package import TapedeckModel
 
 /// # Sample events
 ///
@@ -9,10 +11,37 @@ extension EventLog {
     /// The tag of all sample events.
     package static let sampleTag = Tag(unchecked: "demo/sample")
 
-    /// Returns whether the log contains sample events, which costs a lookup in the index.
+    /// Returns whether the log contains sample events.
+    ///
+    /// The cost is a lookup in the index, and reading the events that are not in it; each of these
+    /// is read only once. For this single tag, `TailIndex` would cost more time and memory.
     @available(*, noasync)
     package func containsSamples() throws(LogError) -> Bool {
-        try !events(after: .start, limit: 1, tag: EventLog.sampleTag).isEmpty
+        settleBuffered()
+        let start = sampleFree.withLock(\.self)
+        return try readRefreshed { transaction in
+            func isSample(_ record: RecordView) -> Bool {
+                !record.isStub && record.hasTag(EventLog.sampleTag)
+            }
+            let indexed = try self.forEachIndexedPosition(
+                of: Term(tag: EventLog.sampleTag), transaction, after: start
+            ) { position in
+                guard let bytes = try transaction.get(self.tables.events, integer: position) else {
+                    throw LogError.damagedRecord(position, "it is in the index but not in the log")
+                }
+                return try !isSample(self.record(bytes, at: position))
+            }
+            guard let indexed else { return true }
+            var isFree = true
+            let last = try self.walk(
+                transaction, after: max(start, indexed), through: .max - 1
+            ) { record in
+                isFree = !isSample(record)
+                return isFree
+            }
+            if isFree { self.sampleFree.withLock { $0 = max($0, last) } }
+            return !isFree
+        }
     }
 
     /// Throws `LogError` with `.usage` if the log contains sample events, so the store cannot be

@@ -68,6 +68,8 @@ public final class EventLog: Sendable {
     /// See `LogState`.
     let state: Mutex<LogState>
     let tail = TailIndex()
+    /// The position up to which the log is known to contain no sample events.
+    let sampleFree = Mutex<UInt64>(0)
     let queue = AppendQueue()
     let maintenance = DispatchQueue(label: "tapedeck.log.maintenance", qos: .utility)
     let observers = Mutex<[Int: @Sendable (LogPosition) -> Void]>([:])
@@ -294,16 +296,21 @@ public final class EventLog: Sendable {
             return
         }
         let fresh = try LogState(reading: transaction, tables)
-        if fresh.head < known { tail.forget() }
+        if fresh.head < known { forgetEvents() }
         state.withLock { if fresh.knowsAll(of: $0) || fresh.head < known { $0 = fresh } }
     }
 
     /// Discards the log's state in memory, for callers that have detected a different history in
     /// the file.
     package func forgetHistory() throws(LogError) {
-        tail.forget()
+        forgetEvents()
         let fresh = try read { try LogState(reading: $0, self.tables) }
         state.withLock { $0 = fresh }
+    }
+
+    private func forgetEvents() {
+        tail.forget()
+        sampleFree.withLock { $0 = 0 }
     }
 
     /// Registers `body`, which is called with the new head after each commit of this process, on an

@@ -238,6 +238,16 @@ extension [UInt8] {
         return true
     }
 
+    /// Returns whether the record has a tag.
+    package func hasTag(_ tag: Tag) -> Bool {
+        var name = tag.text
+        return name.withUTF8 { wanted in
+            var isThere = false
+            forEachTag { if $0.elementsEqual(wanted) { isThere = true } }
+            return isThere
+        }
+    }
+
     /// The blocks after the tags; nil if the record is inconsistent.
     package var blocks: RecordBlocks? {
         var offset = RecordLayout.headerCount

@@ -96,6 +96,23 @@ import Testing
         try checkIndex(log)
     }
 
+    /// A store with sample events must never be synced.
+    @Test(arguments: 0..<4) func sampleEventsAreFound(merges: Int) throws {
+        let directory = try TemporaryDirectory()
+        var log = try directory.store()
+        var event = ProposedEvent.sample(7)
+        event.tags.append(EventLog.sampleTag)
+        // The index is merged before the sample event, after it, both or never.
+        for (index, events) in [(0..<9).map { .sample($0) }, [event], [.sample(1)]].enumerated() {
+            try log.appendBlocking(events)
+            if merges & 1 << min(index, 1) != 0 { try log.mergeIndex() }
+            #expect(try log.containsSamples() == (index > 0))
+            log.close()
+            log = try EventLog(opening: directory.file("store"))
+            #expect(try log.containsSamples() == (index > 0))
+        }
+    }
+
     /// Checks that every tag and type finds exactly the events that have it.
     private func checkIndex(_ log: EventLog, every: Int = 1) throws {
         let all = try log.allEvents()

@@ -24,7 +24,10 @@ import Testing
             _ = try await connector.send(.handshake(WireHandshakeRequest()))
         }
         #expect(failure?.retryAfter == 40_000)
-        let live = await #expect(throws: SyncFailure.self) { _ = try await connector.heads() }
+        // The server answers only one request per connection.
+        let other = try HTTPSyncConnector(HTTPAddress(server.url)) { "token" }
+        defer { Task { await other.close() } }
+        let live = await #expect(throws: SyncFailure.self) { _ = try await other.heads() }
         #expect(live?.retryAfter == 40_000)
         let transport = try HTTPRemoteTransport(base: server.url)
         defer { Task { await transport.close() } }

@@ -39,6 +39,8 @@ final class Stopwatch: Sendable {
     /// The time that has passed since the stopwatch was made.
     var passed: Duration { state.withLock(\.now) - Stopwatch.start }
 
+    var sleeperCount: Int { state.withLock(\.sleepers.count) }
+
     func advance(_ duration: Duration) {
         state.withLock {
             $0.now += duration
