@@ -150,6 +150,7 @@ struct ImportGroup {
         return outcome
     }
 
+    // Entries are large, and a call would copy each of them.
     @inline(__always)
     private func entry(
         _ bytes: UnsafeRawBufferPointer, in block: ExportBlock
