@@ -95,7 +95,7 @@ extension SyncSession {
         case false: next.seedAgain()
         default: break
         }
-        var rows = [next.row]
+        var rows = self.rows(next)
         // Another server may lack the events and receipts on this page, so start the next round.
         if page.foreign.eventCount + page.foreign.otherReceipts.count > 0, try hasOtherServer() {
             rows.append(ReceiptRounds.row(try ReceiptRounds.current(log) + 1))

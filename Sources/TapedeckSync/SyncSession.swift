@@ -39,6 +39,9 @@ package struct SyncSession {
     /// Whether the server has returned to a previous lineage, which means that it was restored from
     /// a backup.
     private var hasReturned = false
+    /// The server time of the last handshake, which the next commit stores; a commit of its own
+    /// would make every sync wait for the disk once more.
+    private var clockRow: SyncRow?
     private let now: @Sendable () -> UInt64
     private let clock: SteadyClock
 
@@ -180,7 +183,13 @@ package struct SyncSession {
     private mutating func note(_ wait: SyncWait) throws(LogError) {
         guard try NetworkState.current(in: log) != .offline else { return }
         upstream.wait = wait
-        try log.setSyncRows([upstream.row])
+        try log.setSyncRows(rows(upstream))
+    }
+
+    /// Returns the rows to store in the next commit.
+    mutating func rows(_ upstream: Upstream) -> [SyncRow] {
+        defer { clockRow = nil }
+        return [upstream.row] + [clockRow].compactMap(\.self)
     }
 
     private var cursorAtStart: SyncCursor {
@@ -206,7 +215,7 @@ package struct SyncSession {
         // delivered.
         guard state.parked.isEmpty, try lacking().isEmpty else { return }
         upstream.settledAt = try log.currentHead().rawValue
-        try log.setSyncRows([upstream.row])
+        try log.setSyncRows(rows(upstream))
     }
 }
 
@@ -228,7 +237,7 @@ extension SyncSession {
                     hint: "upgrade the older program"))
         }
         if answer.timeMilliseconds > 0 {
-            try ServerClock.note(answer.timeMilliseconds, clock, in: log)
+            clockRow = try ServerClock.row(answer.timeMilliseconds, clock, in: log)
             try LeaseClock.begin(in: log, clock)
         }
         var known: [OriginID: UInt64] = [:]
@@ -444,7 +453,7 @@ extension SyncSession {
                 upstream.lastSeed = .init(
                     position: last.0, receivedAt: Stamp(rawValue: last.1))
             }
-            try log.setSyncRows([upstream.row])
+            try log.setSyncRows(rows(upstream))
             return .seeded
         }
         if let last = receipts.max(by: { $0.serverPosition < $1.serverPosition }),
@@ -463,7 +472,7 @@ extension SyncSession {
         }
         // Record the receipts even if there is a problem: the event with the problem has no
         // receipt, and the server and this store agree on all other events.
-        try log.record(receipts: receipts, rows: [upstream.row])
+        try log.record(receipts: receipts, rows: rows(upstream))
         if isContradiction {
             return .failed(
                 SyncFailure(
@@ -537,7 +546,7 @@ extension SyncSession {
             pushed = PushedBatch(events: [], receipts: others.count, seedPlace: page.next)
             return request
         }
-        try log.setSyncRows([upstream.row])
+        try log.setSyncRows(rows(upstream))
         return nil
     }
 }

@@ -53,6 +53,8 @@ final class HTTPAdapter: ChannelDuplexHandler, RemovableChannelHandler {
                 let decoder = try pipeline.handler(
                     type: ByteToMessageHandler<HTTPRequestDecoder>.self)
                 try pipeline.addHandler(HTTPAdapter(), position: .after(decoder))
+                // Each of thousands of connections would keep a handler that has nothing to do.
+                pipeline.removeHandler(context: context, promise: nil)
             } catch {
                 context.fireErrorCaught(error)
             }

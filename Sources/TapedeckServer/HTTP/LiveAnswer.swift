@@ -12,35 +12,42 @@ struct LiveAnswer {
     let token: String
 
     func response() async throws -> Response {
-        let heads = try live.connect(space, try await storage.head(of: space))
+        let messages = try live.connect(space, try await storage.head(of: space))
         return Response(
             status: .ok,
             headers: [.contentType: "text/event-stream"],
             body: ResponseBody { writer in
                 var last: SpaceHead?
-                for await head in heads {
+                for await message in messages {
                     // Repeating the head keeps the connection alive and replaces a message that was
                     // lost in transit. If the token has been revoked in the meantime, the
                     // connection ends.
-                    if head == last {
+                    if message.head == last {
                         guard (try? await storage.space(forToken: token)) == space else { break }
                     }
-                    let text = LiveAnswer.text(head)
-                    metrics.countSent(text.utf8.count)
-                    try await writer.write(ByteBuffer(string: text))
-                    last = head
+                    metrics.countSent(message.text.readableBytes)
+                    try await writer.write(message.text)
+                    last = message.head
                 }
                 try await writer.finish(nil)
             })
     }
+}
 
-    static func text(_ head: SpaceHead) -> String {
-        """
-        event: head
-        id: \(head.position)
-        data: {"lineage":"\(head.lineage)","head":\(head.position)}
+/// A head as a server-sent event; the connections of a space share the text.
+struct LiveMessage: Sendable {
+    let head: SpaceHead
+    let text: ByteBuffer
+
+    init(_ head: SpaceHead) {
+        self.head = head
+        text = ByteBuffer(
+            string: """
+                event: head
+                id: \(head.position)
+                data: {"lineage":"\(head.lineage)","head":\(head.position)}
 
 
-        """
+                """)
     }
 }

@@ -13,7 +13,7 @@ final class LiveConnections: Service {
     private let interval: Duration
 
     private struct State {
-        var connections: [SpaceID: [Int: AsyncStream<SpaceHead>.Continuation]] = [:]
+        var connections: [SpaceID: [Int: AsyncStream<LiveMessage>.Continuation]] = [:]
         var heads: [SpaceID: SpaceHead] = [:]
         var count = 0
         var lastNumber = 0
@@ -33,9 +33,9 @@ final class LiveConnections: Service {
     ///   precedence.
     func connect(
         _ space: SpaceID, _ head: SpaceHead
-    ) throws(ServerError) -> AsyncStream<SpaceHead> {
+    ) throws(ServerError) -> AsyncStream<LiveMessage> {
         let (stream, continuation) = AsyncStream.makeStream(
-            of: SpaceHead.self, bufferingPolicy: .bufferingNewest(1))
+            of: LiveMessage.self, bufferingPolicy: .bufferingNewest(1))
         let refusal = state.withLock { state -> ServerError? in
             if state.isFinished {
                 return ServerError(
@@ -54,7 +54,7 @@ final class LiveConnections: Service {
             state.connections[space, default: [:]][number] = continuation
             let present = state.heads[space] ?? head
             state.heads[space] = present
-            continuation.yield(present)
+            continuation.yield(LiveMessage(present))
             return nil
         }
         if let refusal { throw refusal }
@@ -74,15 +74,23 @@ final class LiveConnections: Service {
             state.heads[space] = head
             return state.connections[space].map { Array($0.values) } ?? []
         }
-        for listener in listeners { listener.yield(head) }
+        yield(head, to: listeners)
     }
 
     private func remind() {
         let (connections, heads) = state.withLock { ($0.connections, $0.heads) }
         for (space, listeners) in connections {
             guard let head = heads[space] else { continue }
-            for listener in listeners.values { listener.yield(head) }
+            yield(head, to: listeners.values)
         }
+    }
+
+    private func yield(
+        _ head: SpaceHead, to listeners: some Collection<AsyncStream<LiveMessage>.Continuation>
+    ) {
+        guard !listeners.isEmpty else { return }
+        let message = LiveMessage(head)
+        for listener in listeners { listener.yield(message) }
     }
 
     /// Repeats the heads periodically, and ends all connections when the server shuts down.

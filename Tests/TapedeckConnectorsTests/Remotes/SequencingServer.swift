@@ -21,7 +21,9 @@ final class SequencingServer {
                     receivedAt: Stamp(milliseconds: clock, counter: UInt16(position)))
             }
             try device.store.log.record(receipts: events.compactMap { receipts[$0] }, rows: [])
-            try ServerClock.note(clock, device.steadyClock, in: device.store.log)
+            if let row = try ServerClock.row(clock, device.steadyClock, in: device.store.log) {
+                try device.store.log.setSyncRows([row])
+            }
         }
     }
 }
