@@ -13,13 +13,14 @@ extension EventLog {
 
     /// Returns whether the log contains sample events.
     ///
-    /// The cost is a lookup in the index, and reading the events that are not in it; each of these
-    /// is read only once. For this single tag, `TailIndex` would cost more time and memory.
+    /// The cost is a lookup in the index, and reading the events that are not in it. If there are no
+    /// sample events, the next call reads only newer events. For this single tag, `TailIndex` would
+    /// cost more time and memory.
     @available(*, noasync)
     package func containsSamples() throws(LogError) -> Bool {
         settleBuffered()
-        let start = sampleFree.withLock(\.self)
         return try readRefreshed { transaction in
+            let start = self.sampleFree.withLock(\.self)
             func isSample(_ record: RecordView) -> Bool {
                 !record.isStub && record.hasTag(EventLog.sampleTag)
             }
@@ -39,7 +40,8 @@ extension EventLog {
                 isFree = !isSample(record)
                 return isFree
             }
-            if isFree { self.sampleFree.withLock { $0 = max($0, last) } }
+            // If the value has changed, the history may have been forgotten.
+            if isFree { self.sampleFree.withLock { if $0 == start { $0 = last } } }
             return !isFree
         }
     }

@@ -137,12 +137,16 @@ public final class EventLog: Sendable {
             try log.appendBlocking(events)
             return filled
         } finish: { store, filled throws(LogError) in
-            // If the first environment were closed before, the second would get its memory. LMDB
-            // clears its largest array, so 2 MB would be in use instead of only reserved.
+            // Otherwise, the second environment would reuse the memory of the first, and LMDB, which
+            // clears its largest array, would touch 2 MB that are otherwise only reserved. Both may
+            // be open, because the first uses no lock file.
             defer { filled?.close() }
             return try EventLog(opening: place, options, store.entry)
         }
     }
+
+    /// The size of the map of an empty store, in bytes.
+    private static let emptyMapSizeBytes = 1 << 20
 
     /// Creates an empty store in an existing directory, and returns its environment.
     private static func fill(
@@ -153,8 +157,7 @@ public final class EventLog: Sendable {
             let environment = try Environment(
                 path: place.log,
                 options: .init(
-                    mapSizeBytes: options.mapSizeBytes, tablesMax: 8, isShared: false,
-                    creates: true))
+                    mapSizeBytes: emptyMapSizeBytes, tablesMax: 8, isShared: false, creates: true))
             let tables = try LogTables(environment)
             let mark = try place.installMark()
             try environment.write { try identity.become($0, tables, from: nil, mark: mark) }

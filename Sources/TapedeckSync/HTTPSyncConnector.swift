@@ -14,8 +14,8 @@ package struct HTTPSyncConnector: SyncConnector {
     /// The time to wait for the headers of the response to a handshake, which servers send
     /// immediately.
     private static let handshakeTimeout = TimeAmount.seconds(20)
-    /// The time without data after which any other connection is considered dead; less is allowed
-    /// while a response is being read.
+    /// The time without data after which any connection except a live one is considered dead; less
+    /// is allowed while a response is being read.
     ///
     /// The silence begins when the system has taken over the last part of the request, so a slow
     /// link must be able to send the system's buffer in this time: at 8 kB/s, a usual push.
@@ -202,7 +202,7 @@ package struct HTTPSyncConnector: SyncConnector {
             request.headers.add(name: "Accept", value: "text/event-stream, application/x-protobuf")
             // The timeout ends with the headers; `LiveHeads` ends dead connections.
             let response = try await client.execute(
-                request, timeout: HTTPSyncConnector.requestTimeout)
+                request, timeout: TimeAmount(LiveHeads.silenceMax))
             guard response.status == .ok else { throw try await failure(response) }
             let (body, deadlines) = (response.body, deadlines)
             return AsyncStream(bufferingPolicy: .bufferingNewest(1)) { heads in

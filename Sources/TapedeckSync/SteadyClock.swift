@@ -55,8 +55,8 @@ struct ServerClock {
     /// update the time.
     private static let exactness: UInt64 = 1_000
 
-    /// Returns the current server time, in milliseconds since 1970; nil if there has been no
-    /// handshake since the machine booted.
+    /// Returns the current server time, in milliseconds since 1970; nil if no handshake
+    /// has been stored since the machine booted.
     @available(*, noasync)
     static func now(_ clock: SteadyClock, in log: EventLog) throws(LogError) -> UInt64? {
         guard let value = try log.syncRow(name) else { return nil }

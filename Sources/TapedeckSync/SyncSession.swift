@@ -41,7 +41,7 @@ package struct SyncSession {
     private var hasReturned = false
     /// The server time of the last handshake, which the next commit stores; a commit of its own
     /// would make every sync wait for the disk once more.
-    private var clockRow: SyncRow?
+    var clockRow: SyncRow?
     private let now: @Sendable () -> UInt64
     private let clock: SteadyClock
 

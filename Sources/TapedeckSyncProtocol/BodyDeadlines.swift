@@ -47,7 +47,8 @@ package final class BodyDeadlines: Sendable {
     /// Adds a body and returns its number; the caller must call `remove` when the body has been
     /// read.
     ///
-    /// - Parameter end: Called once at the deadline; makes the reader of the body fail.
+    /// - Parameter end: Called once at the deadline; makes the reader of the body fail. Nil if
+    ///   `setEnd` follows.
     package func add(
         _ deadline: ContinuousClock.Instant, end: (@Sendable () -> Void)? = nil
     ) -> Int {
@@ -105,18 +106,19 @@ package final class BodyDeadlines: Sendable {
     private func startTimer(_ deadline: ContinuousClock.Instant, _ state: inout State) {
         if let timer = state.timer, timer <= deadline { return }
         state.timer = deadline
-        Task { [clock, weak self] in
+        // The timer must not inherit the priority of the body that happens to start it.
+        Task.detached { [clock, weak self] in
             try await clock.sleep(deadline)
-            self?.endLateBodies(at: deadline)
+            self?.endLateBodies(timer: deadline)
         }
     }
 
-    /// - Parameter end: The end of the timer; does nothing if an earlier timer has taken over.
-    private func endLateBodies(at end: ContinuousClock.Instant) {
+    /// Does nothing if an earlier timer has taken over.
+    private func endLateBodies(timer: ContinuousClock.Instant) {
         let now = clock.now()
         let late = state.withLock { state in
             var late: [@Sendable () -> Void] = []
-            guard state.timer == end else { return late }
+            guard state.timer == timer else { return late }
             for (number, body) in state.bodies where !body.isLate && body.deadline <= now {
                 if let end = body.end { late.append(end) }
                 state.bodies[number]?.isLate = true

@@ -53,7 +53,7 @@ final class HTTPAdapter: ChannelDuplexHandler, RemovableChannelHandler {
                 let decoder = try pipeline.handler(
                     type: ByteToMessageHandler<HTTPRequestDecoder>.self)
                 try pipeline.addHandler(HTTPAdapter(), position: .after(decoder))
-                // Each of thousands of connections would keep a handler that has nothing to do.
+                // Otherwise, each of thousands of connections would keep a handler without a task.
                 pipeline.removeHandler(context: context, promise: nil)
             } catch {
                 context.fireErrorCaught(error)

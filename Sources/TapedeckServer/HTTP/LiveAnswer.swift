@@ -34,7 +34,7 @@ struct LiveAnswer {
     }
 }
 
-/// A head as a server-sent event; the connections of a space share the text.
+/// A head as a server-sent event; the connections of a space share the text of each repetition.
 struct LiveMessage: Sendable {
     let head: SpaceHead
     let text: ByteBuffer
