@@ -86,10 +86,7 @@ extension EventLog {
             return
         }
         func look(at position: UInt64) throws -> Bool {
-            guard let bytes = try transaction.get(tables.events, integer: position) else {
-                throw LogError.damagedRecord(position, "it is in the index but not in the log")
-            }
-            let record = try self.record(bytes, at: position)
+            let record = try indexedRecord(at: position, transaction)
             return try !wanted.fits(record) || body(record)
         }
         let terms = filter.tags.first.map { [Term(tag: $0)] } ?? filter.types.map { Term(type: $0) }

@@ -154,8 +154,22 @@ extension EventLog {
     func record(
         at position: UInt64, _ transaction: borrowing some Readable & ~Copyable
     ) throws -> RecordView {
+        try record(at: position, transaction, ifNone: "it is missing")
+    }
+
+    /// Returns the record at a position that the index lists.
+    func indexedRecord(
+        at position: UInt64, _ transaction: borrowing some Readable & ~Copyable
+    ) throws -> RecordView {
+        try record(at: position, transaction, ifNone: "it is in the index but not in the log")
+    }
+
+    private func record(
+        at position: UInt64, _ transaction: borrowing some Readable & ~Copyable,
+        ifNone damage: String
+    ) throws -> RecordView {
         guard let bytes = try transaction.get(tables.events, integer: position) else {
-            throw LogError.damagedRecord(position, "it is missing")
+            throw LogError.damagedRecord(position, damage)
         }
         return try record(bytes, at: position)
     }
@@ -190,10 +204,7 @@ extension EventLog {
                 return found
             }
             try self.forEachPosition(of: term, transaction, after: after.rawValue) { position in
-                guard let bytes = try transaction.get(self.tables.events, integer: position) else {
-                    throw LogError.damagedRecord(position, "it is in the index but not in the log")
-                }
-                let envelope = try self.envelope(self.record(bytes, at: position))
+                let envelope = try self.envelope(self.indexedRecord(at: position, transaction))
                 guard tag.map({ envelope.tags.contains($0) }) ?? true,
                     type.map({ envelope.type == $0 }) ?? true
                 else { return true }
@@ -499,10 +510,7 @@ extension EventLog {
     ) throws {
         try forEachPosition(of: term, transaction, after: 0) { position in
             guard position <= through else { return false }
-            guard let bytes = try transaction.get(tables.events, integer: position) else {
-                throw LogError.damagedRecord(position, "it is in the index but not in the log")
-            }
-            try body(try record(bytes, at: position))
+            try body(try indexedRecord(at: position, transaction))
             return true
         }
     }

@@ -27,10 +27,7 @@ extension EventLog {
             let indexed = try self.forEachIndexedPosition(
                 of: Term(tag: EventLog.sampleTag), transaction, after: start
             ) { position in
-                guard let bytes = try transaction.get(self.tables.events, integer: position) else {
-                    throw LogError.damagedRecord(position, "it is in the index but not in the log")
-                }
-                return try !isSample(self.record(bytes, at: position))
+                try !isSample(self.indexedRecord(at: position, transaction))
             }
             guard let indexed else { return true }
             var isFree = true

@@ -16,9 +16,12 @@ enum HTTPBody {
     ///
     /// Throws `HTTPBodyError` or the error of `parts`. If the body stops or arrives too slowly,
     /// reading it is cancelled, which closes the connection.
+    ///
+    /// - Parameter pace: The required pace; nil for the usual one, measured from now.
     static func collect<Parts: AsyncSequence & Sendable>(
-        _ parts: Parts, bytesMax: Int, _ pace: BodyPace, _ deadlines: BodyDeadlines
+        _ parts: Parts, bytesMax: Int, _ deadlines: BodyDeadlines, pace: BodyPace? = nil
     ) async throws -> [UInt8] where Parts.Element == ByteBuffer {
+        let pace = pace ?? BodyPace(clock: deadlines.clock)
         let bytes = try await deadlines.watch(pace.deadline(afterBytes: 0)) { move in
             var bytes: [UInt8] = []
             for try await part in parts {

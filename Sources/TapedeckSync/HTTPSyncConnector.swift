@@ -104,8 +104,7 @@ package struct HTTPSyncConnector: SyncConnector {
 
     private func body(of response: HTTPClientResponse) async throws -> [UInt8] {
         let bytes = try await HTTPBody.collect(
-            response.body, bytesMax: HTTPSyncConnector.answerBytesMax,
-            BodyPace(clock: deadlines.clock), deadlines)
+            response.body, bytesMax: HTTPSyncConnector.answerBytesMax, deadlines)
         return try HTTPSyncConnector.unpacked(bytes, response)
     }
 
@@ -137,8 +136,7 @@ package struct HTTPSyncConnector: SyncConnector {
             now: date ?? Int64(Date().timeIntervalSince1970 * 1_000))
         var read: WireErrorResponse?
         let body = try? await HTTPBody.collect(
-            response.body, bytesMax: HTTPSyncConnector.errorBytesMax,
-            BodyPace(clock: deadlines.clock), deadlines)
+            response.body, bytesMax: HTTPSyncConnector.errorBytesMax, deadlines)
         if let body {
             // If the response does not come from a Tapedeck server, only its status is used.
             do throws(ModelError) {

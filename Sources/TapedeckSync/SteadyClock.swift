@@ -33,27 +33,15 @@ package struct SteadyClock: Sendable {
 struct ServerClock {
     private static let name = "server-clock"
 
-    /// Returns a row with the server time of a handshake; nil if the log's row is exact enough.
-    @available(*, noasync)
-    static func row(
-        _ milliseconds: UInt64, _ clock: SteadyClock, in log: EventLog
-    ) throws(LogError) -> SyncRow? {
+    /// Returns a row with the server time of a handshake that has just been received.
+    static func row(_ milliseconds: UInt64, _ clock: SteadyClock) -> SyncRow {
         let (boot, steady) = clock.read()
-        if let known = try now(clock, in: log), known <= milliseconds,
-            milliseconds - known < exactness
-        {
-            return nil
-        }
         var bytes: [UInt8] = []
         bytes.appendPrefixed(boot)
         bytes.appendLittleEndian(steady)
         bytes.appendLittleEndian(milliseconds)
         return SyncRow(name, bytes)
     }
-
-    /// If the stored time lags by less than this number of milliseconds, a handshake does not
-    /// update the time.
-    private static let exactness: UInt64 = 1_000
 
     /// Returns the current server time, in milliseconds since 1970; nil if no handshake
     /// has been stored since the machine booted.

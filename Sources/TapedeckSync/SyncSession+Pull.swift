@@ -95,7 +95,6 @@ extension SyncSession {
         case false: next.seedAgain()
         default: break
         }
-        let clock = clockRow
         var rows = self.rows(next)
         // Another server may lack the events and receipts on this page, so start the next round.
         if page.foreign.eventCount + page.foreign.otherReceipts.count > 0, try hasOtherServer() {
@@ -104,7 +103,6 @@ extension SyncSession {
         do throws(LogError) {
             report.pulled += try log.record(page.foreign, rows: rows).recorded
         } catch {
-            clockRow = clock
             switch error.code {
             case .fork where error.position != nil: return try mend(error)
             case .fork, .gap, .notFound, .malformedRequest:
@@ -113,6 +111,7 @@ extension SyncSession {
             default: throw error
             }
         }
+        clockRow = nil
         upstream = next
         return .pulled(head: answer.head, page.reached)
     }

@@ -48,8 +48,7 @@ import Testing
             [.send([UInt8](repeating: 0, count: count)), .wait(.seconds(30)), .hang], stopwatch)
         let error = await #expect(throws: HTTPBodyError.self) {
             try await HTTPBody.collect(
-                parts, bytesMax: count, BodyPace(clock: stopwatch.clock),
-                BodyDeadlines(stopwatch.clock))
+                parts, bytesMax: count, BodyDeadlines(stopwatch.clock))
         }
         #expect(error == .tooSlow && stopwatch.passed == .seconds(30))
     }
@@ -64,8 +63,7 @@ import Testing
                 .wait(.seconds(1)),
             ], stopwatch)
         let bytes = try await HTTPBody.collect(
-            parts, bytesMax: 1 << 20, BodyPace(clock: stopwatch.clock),
-            BodyDeadlines(stopwatch.clock))
+            parts, bytesMax: 1 << 20, BodyDeadlines(stopwatch.clock))
         #expect(bytes == part + part + part)
     }
 

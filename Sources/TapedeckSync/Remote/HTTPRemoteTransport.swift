@@ -60,13 +60,15 @@ package struct HTTPRemoteTransport: RemoteTransport {
     package func send(_ request: RemoteRequest) async throws(SyncFailure) -> RemoteResponse {
         let prepared = try prepare(request)
         let timeout = HTTPRemoteTransport.requestTimeout
-        let whole = BodyPace(
-            limit: timeout, bytesPerSecondMin: nil, clock: deadlines.clock)
+        // The whole response to a request that changes something must arrive in this time.
+        let pace =
+            request.method == "GET"
+            ? nil : BodyPace(limit: timeout, bytesPerSecondMin: nil, clock: deadlines.clock)
         do {
             let response = try await client.execute(prepared, timeout: TimeAmount(timeout))
             let body = try await HTTPBody.collect(
-                response.body, bytesMax: HTTPRemoteTransport.answerBytesMax,
-                request.method == "GET" ? BodyPace(clock: deadlines.clock) : whole, deadlines)
+                response.body, bytesMax: HTTPRemoteTransport.answerBytesMax, deadlines,
+                pace: pace)
             return RemoteResponse(
                 status: Int(response.status.code),
                 headers: response.headers.map { RemoteRequest.Field($0.name, $0.value) },

@@ -20,10 +20,9 @@ final class SequencingServer {
                     event: event.id, lineage: lineage, serverPosition: position,
                     receivedAt: Stamp(milliseconds: clock, counter: UInt16(position)))
             }
-            try device.store.log.record(receipts: events.compactMap { receipts[$0] }, rows: [])
-            if let row = try ServerClock.row(clock, device.steadyClock, in: device.store.log) {
-                try device.store.log.setSyncRows([row])
-            }
+            try device.store.log.record(
+                receipts: events.compactMap { receipts[$0] },
+                rows: [ServerClock.row(clock, device.steadyClock)])
         }
     }
 }
