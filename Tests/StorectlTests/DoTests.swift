@@ -25,6 +25,14 @@ import Testing
         Action(
             "do share", bunny, "--to", "twitter", "--to", "email", "--recipient",
             "ada@example.org", records: "VideoShared", "VideoShared"),
+        Action("do watch-later", "https://vimeo.com/4", records: "WatchLaterToggled"),
+        Action("do watch-later", "vimeo:4"),
+        Action("do watch-later", "vimeo:4", "--off", records: "WatchLaterToggled"),
+        Action("do watch-later", "vimeo:4", "--off"),
+        Action("do like", bunny, "--off", records: "LikeToggled"),
+        Action("do like", "youtube:aqz-KE-bpKQ", records: "LikeToggled"),
+        Action("do like", bunny),
+        Action("do comment", bunny, "The squirrels!", records: "CommentPosted"),
         Action("do submit", "https://youtu.be/dQw4w9WgXcQ", records: "VideoSubmitted"),
         Action("do submit", "youtube:dQw4w9WgXcQ"),
         Action("do open", bunny, "--viewer", "guest", "--viewing", "v", records: "VideoOpened"),
@@ -147,6 +155,12 @@ import Testing
         Refusal("ask", "nobody", "Why?", code: "notFound", exit: 4, says: "unknown user"),
         Refusal("like", "none", code: "notFound", exit: 4, says: "unknown answer"),
         Refusal("comment", "none", "Hm.", code: "notFound", exit: 4, says: "unknown answer"),
+        Refusal("like", "vimeo:4", code: "notFound", exit: 4, says: "unknown video"),
+        Refusal("comment", "vimeo:4", "Hm.", code: "notFound", exit: 4, says: "unknown video"),
+        Refusal("comment", bunny, " ", code: "invalidPayload", exit: 64, says: "text"),
+        Refusal(
+            "like", "https://example.org/", code: "invalidVideo", exit: 64, says: "example.org"),
+        Refusal("watch-later", "none", code: "invalidVideo", exit: 64, says: "none"),
         Refusal("follow", "demo-ada", code: "invalidPayload", exit: 64, says: "themselves"),
         Refusal(
             "queue", "add", bunny, code: "conditionFailed", exit: 3, says: "already in the queue"),

@@ -210,15 +210,27 @@ import Testing
         let intents = try (0..<5).map {
             try store.append("LikeToggled", #"{"video":"vimeo:\#($0 + 1)","isOn":true}"#)
         }
-        var seen: [String] = []
-        var cursor: String?
-        repeat {
-            let page = try store.run(
-                ["outbox", "--limit", "2", "--json"] + (cursor.map { ["--cursor", $0] } ?? [])
-            ).document
-            seen += try #require(page["items"]?.list).compactMap { $0["event"]?.text }
-            cursor = page["next"]?.text
-        } while cursor != nil
-        #expect(seen == intents)
+        func outbox() throws -> [String] {
+            var seen: [String] = []
+            var cursor: String?
+            repeat {
+                let page = try store.run(
+                    ["outbox", "--limit", "2", "--json"] + (cursor.map { ["--cursor", $0] } ?? [])
+                ).document
+                seen += try #require(page["items"]?.list).compactMap { $0["event"]?.text }
+                cursor = page["next"]?.text
+            } while cursor != nil
+            return seen
+        }
+        #expect(try outbox() == intents)
+        // The events that a server lacks follow.
+        let token = try store.file("token", "t".utf8)
+        try store.checkFails(
+            "sync", "http://127.0.0.1:1", "--token-file", token, code: "offline", exit: 7)
+        let events = try store.succeed("log", "--json").stdout.split(separator: "\n").map {
+            try OrderedJSON(parsing: String($0))["id"]?.text
+        }
+        #expect(events.count == 6)
+        #expect(try outbox() == intents + events)
     }
 }

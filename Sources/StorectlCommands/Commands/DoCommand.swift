@@ -11,12 +11,13 @@ struct DoCommand: ParsableCommand {
             appends nothing and reports why. storectl append skips these checks.
 
             EXAMPLE:
-              storectl do share youtube:aqz-KE-bpKQ --to twitter
+              storectl do watch-later youtube:aqz-KE-bpKQ
               storectl do queue add vimeo:1084537 --json
             """,
         subcommands: [
+            DoWatchLaterCommand.self, DoLikeCommand.self, DoCommentCommand.self,
             DoShareCommand.self, DoSubmitCommand.self, DoOpenCommand.self, DoChatCommand.self,
-            DoAskCommand.self, DoAnswerCommand.self, DoLikeCommand.self, DoCommentCommand.self,
+            DoAskCommand.self, DoAnswerCommand.self,
             DoFollowCommand.self, DoProfileCommand.self, DoContactCommand.self,
             DoVisitCommand.self, DoQueueCommand.self, DoHandOffCommand.self, DoCheckCommand.self,
             DoPlayabilityCommand.self, DoFailExtractionCommand.self, DoRemoveDownloadsCommand.self,

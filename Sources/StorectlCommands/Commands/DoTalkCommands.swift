@@ -203,15 +203,15 @@ struct DoAskCommand: AsyncParsableCommand {
 struct DoLikeCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "like",
-        abstract: "Like or unlike an answer.",
+        abstract: "Like or unlike a video or an answer.",
         discussion: """
             EXAMPLE:
-              storectl do like 4711
+              storectl do like youtube:aqz-KE-bpKQ
               storectl do like 4711 --off --json
             """)
 
-    @Argument(help: "The answer's id.")
-    var answer: String
+    @Argument(help: VideoOrAnswer.help)
+    var subject: VideoOrAnswer
 
     @Flag(help: "Remove the like.")
     var off = false
@@ -219,8 +219,14 @@ struct DoLikeCommand: AsyncParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() async throws {
-        let like = LikeAnswer(answer, isOn: !off)
-        try await options.decide(VideoProjections.standard.ofAnswers) { try like.decide($0) }
+        switch subject {
+        case .video(let video):
+            let like = try LikeVideo(video, isOn: !off)
+            try await options.decide(VideoProjections.standard.ofSharing) { try like.decide($0) }
+        case .answer(let answer):
+            let like = LikeAnswer(answer, isOn: !off)
+            try await options.decide(VideoProjections.standard.ofAnswers) { try like.decide($0) }
+        }
     }
 }
 
@@ -228,14 +234,15 @@ struct DoLikeCommand: AsyncParsableCommand {
 struct DoCommentCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "comment",
-        abstract: "Comment on an answer.",
+        abstract: "Comment on a video or an answer.",
         discussion: """
             EXAMPLE:
-              storectl do comment 4711 "Well said."
+              storectl do comment youtube:aqz-KE-bpKQ "The squirrels!"
+              storectl do comment 4711 "Well said." --json
             """)
 
-    @Argument(help: "The answer's id.")
-    var answer: String
+    @Argument(help: VideoOrAnswer.help)
+    var subject: VideoOrAnswer
 
     @Argument(help: "The comment.")
     var text: String
@@ -243,8 +250,14 @@ struct DoCommentCommand: AsyncParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() async throws {
-        let comment = try CommentOnAnswer(answer, text: text)
-        try await options.decide(VideoProjections.standard.ofAnswers) { try comment.decide($0) }
+        switch subject {
+        case .video(let video):
+            let comment = try CommentOnVideo(video, text: text)
+            try await options.decide(VideoProjections.standard.ofSharing) { try comment.decide($0) }
+        case .answer(let answer):
+            let comment = try CommentOnAnswer(answer, text: text)
+            try await options.decide(VideoProjections.standard.ofAnswers) { try comment.decide($0) }
+        }
     }
 }
 
@@ -350,6 +363,24 @@ struct DoVisitCommand: AsyncParsableCommand {
     func run() async throws {
         let visit = StartVisit()
         try await options.decide([VideoProjections.standard.accounts]) { try visit.decide($0) }
+    }
+}
+
+/// A video or an answer.
+///
+/// The key and every URL of a video contain a colon or a slash; the id of an answer contains
+/// neither.
+enum VideoOrAnswer: ExpressibleByArgument {
+    case video(String)
+    case answer(String)
+
+    static let help = ArgumentHelp(
+        "A video's key (provider:id), any URL of a video, or an answer's id.",
+        valueName: "video-or-answer")
+
+    init(argument: String) {
+        let isVideo = argument.contains { $0 == ":" || $0 == "/" }
+        self = isVideo ? .video(argument) : .answer(argument)
     }
 }
 

@@ -35,6 +35,34 @@ struct DoOpenCommand: AsyncParsableCommand {
     }
 }
 
+/// The command `storectl do watch-later`.
+struct DoWatchLaterCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "watch-later",
+        abstract: "Add a video to the watch-later list, or remove it.",
+        discussion: """
+            EXAMPLE:
+              storectl do watch-later youtube:aqz-KE-bpKQ
+              storectl do watch-later youtube:aqz-KE-bpKQ --off --json
+            """)
+
+    @Argument(help: "The video's key (provider:id) or any of its URLs.")
+    var video: String
+
+    @Flag(help: "Remove the video from the list.")
+    var off = false
+
+    @OptionGroup var options: StoreOptions
+
+    func run() async throws {
+        let mark = try MarkWatchLater(video, isOn: !off)
+        let projections = VideoProjections.standard
+        try await options.decide([projections.watchLater, projections.accounts]) {
+            try mark.decide($0)
+        }
+    }
+}
+
 /// The command `storectl do queue`.
 struct DoQueueCommand: ParsableCommand {
     static let configuration = CommandConfiguration(

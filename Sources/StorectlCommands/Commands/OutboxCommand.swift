@@ -29,7 +29,7 @@ struct OutboxListCommand: ParsableCommand {
         commandName: "list",
         abstract: "List undelivered events and intents, with the reasons why they wait.",
         discussion: """
-            Events that servers lack come first, then undelivered intents, oldest first.
+            Undelivered intents come first, then events that servers lack, oldest first.
 
             EXAMPLE:
               storectl outbox list
@@ -132,7 +132,7 @@ extension RemoteDelivery {
     }
 }
 
-/// A page of undelivered events and intents: server by server, then remote by remote.
+/// A page of undelivered intents and events: remote by remote, then server by server.
 private struct OutboxPage {
     private enum Item {
         case server(EventEnvelope, EventDelivery)
@@ -180,9 +180,12 @@ private struct OutboxPage {
     init(_ log: EventLog, _ remotes: StoreRemotes?, limit: Int, cursor: String?) throws {
         let after = try cursor.map { try Place(cursor: $0) }
         // Read one item more than the page contains, to find out whether there is a next page.
-        if after?.isServer != false { try addServers(log, after, limit + 1) }
-        if let remotes, items.count <= limit {
-            try addRemotes(remotes, log, after?.isServer == false ? after : nil, limit + 1)
+        // Intents come first: the user can retry or drop them, and there may be many events.
+        if let remotes, after?.isServer != true {
+            try addRemotes(remotes, log, after, limit + 1)
+        }
+        if items.count <= limit {
+            try addServers(log, after?.isServer == true ? after : nil, limit + 1)
         }
         guard items.count > limit else { return }
         items = Array(items.prefix(limit))

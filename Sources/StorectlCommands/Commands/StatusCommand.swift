@@ -9,8 +9,6 @@ struct StatusCommand: ParsableCommand {
         commandName: "status",
         abstract: "Show what a store contains and how up to date its projections are.",
         discussion: """
-            A projection without a position has not been built yet; it is built on first use.
-
             EXAMPLE:
               storectl status
               storectl status --store /tmp/demo --json
@@ -123,23 +121,32 @@ private struct StatusReport {
             ("not indexed", Figures.grouped(unindexed)),
             ("log", Figures.bytes(files.logBytes)), ("views", Figures.bytes(files.viewsBytes)),
         ])
-        var table = TextTable([
-            .text("projection"), .number("version"), .number("position"), .number("behind"),
-            .number("frozen"),
-        ])
-        for status in projections {
-            let figures = [status.position, status.behind, UInt64(status.frozen)]
-            table.add(
-                [status.name, String(status.version)]
-                    + figures.map { status.isBuilt ? Figures.grouped($0) : nil })
+        if !servers.isEmpty || !remotes.isEmpty {
+            text.line()
+            if network != .online { text.fields([("network", network.rawValue)]) }
+            text.fields(
+                servers.map { ($0.server, StatusReport.line($0)) }
+                    + remotes.map { ($0.status.remote.name, $0.line) })
         }
-        text.line()
-        text.table(table)
-        guard !servers.isEmpty || !remotes.isEmpty else { return }
-        text.line()
-        if network != .online { text.fields([("network", network.rawValue)]) }
-        text.fields(
-            servers.map { ($0.server, StatusReport.line($0)) }
-                + remotes.map { ($0.status.remote.name, $0.line) })
+        let built = projections.filter(\.isBuilt)
+        if !built.isEmpty {
+            var table = TextTable([
+                .text("projection"), .number("version"), .number("position"), .number("behind"),
+                .number("frozen"),
+            ])
+            for status in built {
+                table.add([
+                    status.name, String(status.version), Figures.grouped(status.position),
+                    Figures.grouped(status.behind), Figures.grouped(status.frozen),
+                ])
+            }
+            text.line()
+            text.table(table)
+        }
+        if built.count < projections.count {
+            let count = Figures.count(projections.count - built.count, "projection")
+            text.line()
+            text.line("not built yet: \(count), built on first use")
+        }
     }
 }

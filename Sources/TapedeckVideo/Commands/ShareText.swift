@@ -97,17 +97,23 @@ extension VideoQueries {
     }
 
     func shareText(of video: VideoKey, to destination: String) throws -> ShareText {
+        try requireKnown(video)
         let state = try reader.state(of: projections.videos, key: video.tag)
         let submission = try submission(video: video.text)
-        let isListed = try reader.state(of: projections.lists, key: video.tag)?.lists ?? 0 > 0
-        guard state?.broadcasts ?? 0 > 0 || submission != nil || isListed else {
-            throw ShareVideo.Refusal.unknownVideo
-        }
         let broadcast = try state.flatMap { try winner(of: video, $0) }
         return ShareText(
             of: video, titled: state?.shownTitle?.utf8Text ?? submission?.title,
             at: broadcast?.shortLink?.utf8Text, by: broadcast.flatMap { sharer(of: $0) },
             to: destination)
+    }
+
+    /// Throws `ShareVideo.Refusal` if the video is not on any of the store's lists.
+    func requireKnown(_ video: VideoKey) throws {
+        let state = try reader.state(of: projections.videos, key: video.tag)
+        if let state, state.broadcasts > 0 { return }
+        if try reader.state(of: projections.lists, key: video.tag)?.lists ?? 0 > 0 { return }
+        guard try submission(video: video.text) == nil else { return }
+        throw ShareVideo.Refusal.unknownVideo
     }
 
     /// Returns the name of the sharer of a broadcast; a name on Twitter begins with one "@".

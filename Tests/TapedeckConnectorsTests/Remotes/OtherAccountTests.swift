@@ -124,19 +124,28 @@ import Testing
         _ = try ada.query(decide)
     }
 
-    @Test func deviceWhoseShelbyAccountWasReplacedCannotShare() throws {
-        let share = try ShareVideo(
-            "vimeo:1", to: ["email"], recipients: ["eve@example.org"])
+    static let shelbyCommands: [@Sendable (VideoQueries<Views>) throws -> [any Event]] = [
+        {
+            try ShareVideo("vimeo:1", to: ["email"], recipients: ["eve@example.org"]).decide($0)
+        },
+        { try LikeVideo("vimeo:1").decide($0) },
+        { try CommentOnVideo("vimeo:1", text: "Well said.").decide($0) },
+        { try MarkWatchLater("vimeo:1").decide($0) },
+    ]
+
+    @Test(arguments: shelbyCommands.indices)
+    func deviceWhoseShelbyAccountWasReplacedMustSignIn(command: Int) throws {
+        let decide = Self.shelbyCommands[command]
         try ada.append(BroadcastReceived.with { ($0.broadcast, $0.video) = ("b1", "vimeo:1") })
         for (device, user) in [(ada, "ada"), (ben, "ben")] {
             desk.world.clock.advance(by: .seconds(1))
             try device.append(SignedIn.with { ($0.account, $0.system) = (user, "shelby") })
         }
-        _ = try ada.query { try share.decide($0) }
+        _ = try ada.query(decide)
         try exchange()
         try ben.decide { try SignIn("ben", at: "shelby").decide($0, on: ben.store.log.origin) }
         try exchange()
-        let error = #expect(throws: ModelError.self) { try ada.query { try share.decide($0) } }
+        let error = #expect(throws: ModelError.self) { try ada.query(decide) }
         #expect(error?.code == .signInRequired)
     }
 
