@@ -30,7 +30,16 @@ public struct OriginID: Hashable, Comparable, Sendable, CustomStringConvertible 
     }
 
     /// The 32 lowercase hexadecimal digits.
-    public var description: String { high.paddedHex + low.paddedHex }
+    public var description: String {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    fileprivate func append(to bytes: inout [UInt8]) {
+        high.appendPaddedHex(to: &bytes)
+        low.appendPaddedHex(to: &bytes)
+    }
 
     /// Compares the bytes; this order breaks ties in the canonical order.
     @inlinable
@@ -64,7 +73,19 @@ public struct EventID: Hashable, Comparable, Sendable, CustomStringConvertible {
     }
 
     /// `<32 hex>-<sequence>`, as in JSON.
-    public var description: String { "\(origin)-\(sequence)" }
+    public var description: String { String(decoding: textBytes, as: UTF8.self) }
+
+    /// The bytes of `description`, made without a string; folds put them into items.
+    package var textBytes: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(EventID.textBytesMax)
+        origin.append(to: &bytes)
+        bytes.append(UInt8(ascii: "-"))
+        bytes.append(contentsOf: String(sequence).utf8)
+        return bytes
+    }
+
+    private static let textBytesMax = 53
 
     /// Compares the origin, then the sequence number.
     @inlinable
@@ -107,7 +128,15 @@ extension UInt8 {
 
 extension UInt64 {
     package var paddedHex: String {
-        let digits = String(self, radix: 16)
-        return String(repeating: "0", count: 16 - digits.utf8.count) + digits
+        var bytes: [UInt8] = []
+        appendPaddedHex(to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    fileprivate func appendPaddedHex(to bytes: inout [UInt8]) {
+        for shift in stride(from: 60, through: 0, by: -4) {
+            let digit = UInt8(truncatingIfNeeded: self >> UInt64(shift)) & 0xF
+            bytes.append(digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10))
+        }
     }
 }

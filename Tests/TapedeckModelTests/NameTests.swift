@@ -60,6 +60,10 @@ struct NameTests {
         #expect(id.description == "0000000000000001000000000000ffff-42")
         #expect(EventID(id.description) == id)
         #expect(EventID("0000000000000001000000000000FFFF-42") == id)
+        let all = EventID(
+            origin: OriginID(high: 0x0123_4567_89AB_CDEF, low: .max), sequence: .max)
+        #expect(all.description == "0123456789abcdefffffffffffffffff-18446744073709551615")
+        #expect(EventID(all.description) == all)
         for text in [
             "", "-", "1-1", "0000000000000001000000000000ffff", "0000000000000001000000000000ffff-",
             "0000000000000001000000000000ffff-0", "0000000000000001000000000000ffff--1",

@@ -60,7 +60,7 @@ struct DeliveredMark: Equatable {
     static func isTakenBack(
         _ toggle: EventID, _ key: borrowing KeyedState<WatchLater.State>
     ) throws -> Bool {
-        guard let bytes = key.item(name(of: Array(toggle.description.utf8))) else { return false }
+        guard let bytes = key.item(name(of: toggle.textBytes)) else { return false }
         for mark in try read(bytes) {
             if let fall = try Marks.run(of: mark.broadcast, key)?.fall,
                 fall.observedVersion > mark.version

@@ -38,7 +38,7 @@ extension KeyedState where State: CommentedState {
     mutating func foldPosted(_ event: borrowing FoldEvent) throws(ModelError) {
         let name = PostedComment.itemName(event)
         if state.observed + state.removed > 0 {
-            let echo = CommentItems.echo(of: Array(event.id.description.utf8))
+            let echo = CommentItems.echo(of: event.id.textBytes)
             if let held = item(echo) {
                 guard held.isEmpty else { return }
                 let time = BroadcastPlace(time: Int64(event.stamp.milliseconds), id: [])
@@ -50,7 +50,7 @@ extension KeyedState where State: CommentedState {
         guard item(name) == nil else { return }
         var comment = try PostedComment(event.payload)
         if state.outcomes > 0 {
-            let intent = Array(event.id.description.utf8)
+            let intent = event.id.textBytes
             guard item(CommentItems.dropped(intent)) == nil else { return }
             comment.refusal = try outcome(of: intent)?.refusal
         }

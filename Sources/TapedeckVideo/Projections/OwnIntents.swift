@@ -29,7 +29,7 @@ enum OwnIntents {
 extension KeyedState {
     /// Adds an intent; returns the change in the number of waiting intents.
     mutating func addIntent(_ event: borrowing FoldEvent) throws(ModelError) -> Int {
-        let id = Array(event.id.description.utf8)
+        let id = event.id.textBytes
         let name = OwnIntents.intent(id)
         guard item(name) == nil else { return 0 }
         let intent = OwnIntent(
@@ -56,7 +56,7 @@ extension KeyedState {
     /// Records that a remote shows the result of an intent; returns the change in the number of
     /// waiting intents.
     mutating func showIntent(_ event: EventID) throws(ModelError) -> Int {
-        let id = Array(event.description.utf8)
+        let id = event.textBytes
         let name = OwnIntents.shown(id)
         guard item(name) == nil else { return 0 }
         setItem(name, [])

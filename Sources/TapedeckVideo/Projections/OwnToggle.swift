@@ -31,7 +31,7 @@ struct OwnToggle: Equatable {
     }
 
     /// The event id, in the form that outcomes use.
-    var intent: [UInt8] { Array(event.description.utf8) }
+    var intent: [UInt8] { event.textBytes }
 
     /// Whether the toggle is unsettled: neither confirmed by the remote nor dropped by the user.
     var isWanted: Bool { outcome.map { $0.kind != .confirmed && $0.kind != .dropped } ?? true }

@@ -32,7 +32,7 @@ struct PostedComment {
     static func itemName(_ event: borrowing FoldEvent) -> RowKey {
         var id: [UInt8] = []
         id.appendBigEndian(event.stamp.counter)
-        id += NaturalID.ordered(Array(event.id.description.utf8))
+        id += NaturalID.ordered(event.id.textBytes)
         return BroadcastItems.name(
             BroadcastItems.posted,
             BroadcastPlace(time: Int64(event.stamp.milliseconds), id: id))

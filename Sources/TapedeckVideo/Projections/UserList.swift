@@ -204,7 +204,7 @@ struct AskedQuestion: Equatable {
     var refusal: IntentOutcome?
 
     /// The event id, in the form that outcomes use.
-    var intent: [UInt8] { Array(event.description.utf8) }
+    var intent: [UInt8] { event.textBytes }
 
     init(event: EventID, at: Int64, text: String) {
         self.event = event

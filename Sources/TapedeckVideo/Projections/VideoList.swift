@@ -249,7 +249,7 @@ public struct VideoList: Projection {
     ) throws {
         if let held = key.state.ownLike, event.order < held.order { return }
         let said = try event.decode(LikeToggled.self)
-        let id = Array(event.id.description.utf8)
+        let id = event.id.textBytes
         key.state.ownLike = OwnLike(
             order: event.order, event: id, isOn: said.isOn, at: Int64(event.stamp.milliseconds),
             confirmedAt: try key.item(RowKey(VideoList.confirmations + id)).map {

@@ -162,7 +162,7 @@ public struct ViewCounts: Projection {
         _ event: borrowing FoldEvent, into key: inout KeyedState<State>
     ) throws {
         let opening = try event.decode(VideoOpened.self).normalized()
-        let (order, id) = (event.order, Array(event.id.description.utf8))
+        let (order, id) = (event.order, event.id.textBytes)
         let (viewing, window) = (ViewItems.viewing(opening), ViewItems.window(opening))
         if let first = ViewItems.Report(item: key.item(viewing)) {
             guard first.order < order else { return key.requestRefold() }

@@ -223,7 +223,7 @@ public struct WatchLater: Projection {
         if isOn {
             guard key.state.clear < event.order else { return }
             guard try !DeliveredMark.isTakenBack(event.id, key) else { return }
-            key.setItem(Marks.name(event.order), Array(event.id.description.utf8))
+            key.setItem(Marks.name(event.order), event.id.textBytes)
             Marks.refresh(&key)
         } else {
             Marks.clear(before: event.order, by: event.id, isCrossing: false, &key)

@@ -235,7 +235,7 @@ package enum KnownOpening: Sendable {
         _ opening: EventID, of video: Tag, _ views: some ViewReader,
         _ projections: VideoProjections
     ) throws {
-        let id = Array(opening.description.utf8)
+        let id = opening.textBytes
         func item(_ name: RowKey) throws -> [UInt8]? {
             try views.item(of: projections.viewCounts, key: video, name: name)
         }

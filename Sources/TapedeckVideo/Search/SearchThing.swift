@@ -175,7 +175,7 @@ extension SearchIndex<UserList> {
                 SearchThing(
                     kind: .question, id: asked.event.description, at: asked.at,
                     place: SearchPlace(
-                        at: asked.at, key.name, item: Array(asked.event.description.utf8)),
+                        at: asked.at, key.name, item: asked.event.textBytes),
                     texts: .some(.question, asked.text))
             }
             if let user = state.shownProfile(key)?.user {
