@@ -59,14 +59,19 @@ extension [UInt8] {
 
     /// The bytes as lowercase hexadecimal digits.
     package var hex: String {
-        let digits = Array("0123456789abcdef".utf8)
         var text: [UInt8] = []
         text.reserveCapacity(count * 2)
-        for byte in self {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
+        for byte in self { text.appendHex(byte) }
         return String(decoding: text, as: UTF8.self)
+    }
+
+    /// Appends the two lowercase hexadecimal digits of a byte.
+    mutating func appendHex(_ byte: UInt8) {
+        func digit(_ value: UInt8) -> UInt8 {
+            value + (value < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10)
+        }
+        append(digit(byte >> 4))
+        append(digit(byte & 0xF))
     }
 }
 

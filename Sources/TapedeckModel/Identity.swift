@@ -133,10 +133,9 @@ extension UInt64 {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    fileprivate func appendPaddedHex(to bytes: inout [UInt8]) {
-        for shift in stride(from: 60, through: 0, by: -4) {
-            let digit = UInt8(truncatingIfNeeded: self >> UInt64(shift)) & 0xF
-            bytes.append(digit + (digit < 10 ? UInt8(ascii: "0") : UInt8(ascii: "a") - 10))
+    fileprivate func appendPaddedHex(to text: inout [UInt8]) {
+        for shift in stride(from: 56, through: 0, by: -8) {
+            text.appendHex(UInt8(truncatingIfNeeded: self >> UInt64(shift)))
         }
     }
 }

@@ -122,6 +122,20 @@ import Testing
         #expect(same == "nothing had to be recorded: the state already matches the request\n")
     }
 
+    @Test func likesAndCommentsReachAnAnswerWhoseIdLooksLikeAVideo() throws {
+        let storectl = try Storectl.demo()
+        let answer = "whale:a/1"
+        try storectl.succeed(
+            "append", "AnswerUploaded", #"{"question":"demo-question-2","answer":"\#(answer)"}"#)
+        #expect(try storectl.run(["do", "like", answer]).exit == 4)
+        try storectl.succeed("do", "like", "--answer", answer)
+        try storectl.succeed("do", "comment", "--answer", answer, "Well said.")
+        let answers = try storectl.succeed("query", "answers", "--json").document["answers"]
+        let listed = answers?.list?.first { $0["id"]?.text == answer }
+        #expect(listed?["isLiked"] == .bool(true))
+        #expect(listed?["commentCount"]?.number == 1)
+    }
+
     /// A refused command line with its error code, its exit code and part of its message.
     struct Refusal: CustomTestStringConvertible, Sendable {
         let arguments: [String]

@@ -207,11 +207,10 @@ struct DoLikeCommand: AsyncParsableCommand {
         discussion: """
             EXAMPLE:
               storectl do like youtube:aqz-KE-bpKQ
-              storectl do like 4711 --off --json
+              storectl do like --answer 4711 --off --json
             """)
 
-    @Argument(help: VideoOrAnswer.help)
-    var subject: VideoOrAnswer
+    @OptionGroup var subject: SubjectOptions
 
     @Flag(help: "Remove the like.")
     var off = false
@@ -219,12 +218,11 @@ struct DoLikeCommand: AsyncParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() async throws {
-        switch subject {
-        case .video(let video):
-            let like = try LikeVideo(video, isOn: !off)
+        if subject.isVideo {
+            let like = try LikeVideo(subject.id, isOn: !off)
             try await options.decide(VideoProjections.standard.ofSharing) { try like.decide($0) }
-        case .answer(let answer):
-            let like = LikeAnswer(answer, isOn: !off)
+        } else {
+            let like = LikeAnswer(subject.id, isOn: !off)
             try await options.decide(VideoProjections.standard.ofAnswers) { try like.decide($0) }
         }
     }
@@ -238,11 +236,10 @@ struct DoCommentCommand: AsyncParsableCommand {
         discussion: """
             EXAMPLE:
               storectl do comment youtube:aqz-KE-bpKQ "The squirrels!"
-              storectl do comment 4711 "Well said." --json
+              storectl do comment --answer 4711 "Well said." --json
             """)
 
-    @Argument(help: VideoOrAnswer.help)
-    var subject: VideoOrAnswer
+    @OptionGroup var subject: SubjectOptions
 
     @Argument(help: "The comment.")
     var text: String
@@ -250,12 +247,11 @@ struct DoCommentCommand: AsyncParsableCommand {
     @OptionGroup var options: StoreOptions
 
     func run() async throws {
-        switch subject {
-        case .video(let video):
-            let comment = try CommentOnVideo(video, text: text)
+        if subject.isVideo {
+            let comment = try CommentOnVideo(subject.id, text: text)
             try await options.decide(VideoProjections.standard.ofSharing) { try comment.decide($0) }
-        case .answer(let answer):
-            let comment = try CommentOnAnswer(answer, text: text)
+        } else {
+            let comment = try CommentOnAnswer(subject.id, text: text)
             try await options.decide(VideoProjections.standard.ofAnswers) { try comment.decide($0) }
         }
     }
@@ -366,22 +362,19 @@ struct DoVisitCommand: AsyncParsableCommand {
     }
 }
 
-/// A video or an answer.
-///
-/// The key and every URL of a video contain a colon or a slash; the id of an answer contains
-/// neither.
-enum VideoOrAnswer: ExpressibleByArgument {
-    case video(String)
-    case answer(String)
+/// The video or the answer that is liked or commented on.
+struct SubjectOptions: ParsableArguments {
+    @Argument(
+        help: ArgumentHelp(
+            "The video's key (provider:id) or any of its URLs, or an answer's id.",
+            valueName: "video"))
+    var id: String
 
-    static let help = ArgumentHelp(
-        "A video's key (provider:id), any URL of a video, or an answer's id.",
-        valueName: "video-or-answer")
+    @Flag(help: "The argument is an answer's id; not needed if it has no colon and no slash.")
+    var answer = false
 
-    init(argument: String) {
-        let isVideo = argument.contains { $0 == ":" || $0 == "/" }
-        self = isVideo ? .video(argument) : .answer(argument)
-    }
+    /// Whether `id` names a video: its key and all of its URLs contain a colon or a slash.
+    var isVideo: Bool { !answer && id.contains { $0 == ":" || $0 == "/" } }
 }
 
 /// The fields of a profile that can be cleared, by their names in `ProfileEdited`.

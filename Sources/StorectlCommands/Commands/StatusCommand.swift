@@ -146,7 +146,7 @@ private struct StatusReport {
         if built.count < projections.count {
             let count = Figures.count(projections.count - built.count, "projection")
             text.line()
-            text.line("not built yet: \(count), built on first use")
+            text.fields([("not built yet", "\(count), built on first use")])
         }
     }
 }

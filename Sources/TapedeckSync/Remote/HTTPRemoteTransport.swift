@@ -60,7 +60,6 @@ package struct HTTPRemoteTransport: RemoteTransport {
     package func send(_ request: RemoteRequest) async throws(SyncFailure) -> RemoteResponse {
         let prepared = try prepare(request)
         let timeout = HTTPRemoteTransport.requestTimeout
-        // The whole response to a request that changes something must arrive in this time.
         let pace =
             request.method == "GET"
             ? nil : BodyPace(limit: timeout, bytesPerSecondMin: nil, clock: deadlines.clock)

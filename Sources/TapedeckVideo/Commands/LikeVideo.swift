@@ -33,14 +33,8 @@ public struct LikeVideo: Sendable {
     /// lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         try queries.requireDeviceAccount(at: Shelby.system)
-        try queries.requireKnown(video)
-        guard try queries.isLiked(video) != isOn else { return [] }
+        let known = try queries.requireKnown(video)
+        guard (known.state?.isLiked ?? false) != isOn else { return [] }
         return [LikeToggled.with { ($0.video, $0.isOn) = (video.text, isOn) }]
-    }
-}
-
-extension VideoQueries {
-    fileprivate func isLiked(_ video: VideoKey) throws -> Bool {
-        try reader.state(of: projections.videos, key: video.tag)?.isLiked ?? false
     }
 }

@@ -36,9 +36,3 @@ public struct MarkWatchLater: Sendable {
         return [WatchLaterToggled.with { ($0.video, $0.isOn) = (video.text, isOn) }]
     }
 }
-
-extension VideoQueries {
-    fileprivate func isOnWatchLater(_ video: VideoKey) throws -> Bool {
-        try reader.state(of: projections.watchLater, key: video.tag)?.since != nil
-    }
-}

@@ -97,9 +97,7 @@ extension VideoQueries {
     }
 
     func shareText(of video: VideoKey, to destination: String) throws -> ShareText {
-        try requireKnown(video)
-        let state = try reader.state(of: projections.videos, key: video.tag)
-        let submission = try submission(video: video.text)
+        let (state, submission) = try requireKnown(video)
         let broadcast = try state.flatMap { try winner(of: video, $0) }
         return ShareText(
             of: video, titled: state?.shownTitle?.utf8Text ?? submission?.title,
@@ -107,13 +105,20 @@ extension VideoQueries {
             to: destination)
     }
 
+    /// Returns what is known about a video: its place in the video list and its submission.
+    ///
     /// Throws `ShareVideo.Refusal` if the video is not on any of the store's lists.
-    func requireKnown(_ video: VideoKey) throws {
+    @discardableResult
+    func requireKnown(
+        _ video: VideoKey
+    ) throws -> (state: VideoList.State?, submission: SubmissionEntry?) {
         let state = try reader.state(of: projections.videos, key: video.tag)
-        if let state, state.broadcasts > 0 { return }
-        if try reader.state(of: projections.lists, key: video.tag)?.lists ?? 0 > 0 { return }
-        guard try submission(video: video.text) == nil else { return }
-        throw ShareVideo.Refusal.unknownVideo
+        let submission = try submission(video: video.text)
+        if let state, state.broadcasts > 0 { return (state, submission) }
+        if submission != nil { return (state, submission) }
+        let lists = try reader.state(of: projections.lists, key: video.tag)?.lists ?? 0
+        guard lists > 0 else { throw ShareVideo.Refusal.unknownVideo }
+        return (state, nil)
     }
 
     /// Returns the name of the sharer of a broadcast; a name on Twitter begins with one "@".

@@ -55,8 +55,12 @@ extension VideoQueries {
             broadcasts: Int(clamping: state.broadcasts),
             commentCount: Int(clamping: state.comments),
             newestAt: state.newestAt.map(UTCTime.init), liked: state.isLiked,
-            watchLater: try reader.state(of: projections.watchLater, key: key.tag)?.since != nil,
+            watchLater: try isOnWatchLater(key),
             watched: state.isWatched)
+    }
+
+    func isOnWatchLater(_ video: VideoKey) throws -> Bool {
+        try reader.state(of: projections.watchLater, key: video.tag)?.since != nil
     }
 
     /// Returns the broadcast that represents a video; nil if there is none.
