@@ -25,7 +25,7 @@ extension ItemStore {
 /// Items in memory, sorted by name.
 ///
 /// One growing buffer holds names and values. The slots that point into the buffer are kept in
-/// chunks, so inserting an item among a hundred thousand moves only a few hundred slots.
+/// chunks, so inserting an item among a hundred thousand moves only a few dozen slots.
 package final class MemoryItems: ItemStore {
     private struct Slot {
         /// The first eight bytes of the name as a number, which decides most comparisons.
@@ -37,13 +37,17 @@ package final class MemoryItems: ItemStore {
     }
 
     /// The number of slots above which a chunk is split in two.
-    private static let chunkCountMax = 512
+    private static let chunkCountMax = 128
 
     @exclusivity(unchecked) private var bytes: [UInt8] = []
     @exclusivity(unchecked) private var chunks: [[Slot]] = []
     @exclusivity(unchecked) package private(set) var count = 0
 
     @exclusivity(unchecked) package private(set) var isUsed = false
+    /// The last name that was looked up in vain, and its place; nil once the items have changed.
+    ///
+    /// A fold usually looks for an item before it sets it.
+    @exclusivity(unchecked) private var missing: (name: [UInt8], chunk: Int, index: Int)?
 
     package init() {}
 
@@ -65,6 +69,7 @@ package final class MemoryItems: ItemStore {
         }
         count = 0
         isUsed = false
+        missing = nil
     }
 
     /// Calls `body` with each item, in name order.
@@ -87,17 +92,23 @@ package final class MemoryItems: ItemStore {
 
     package func get(_ name: [UInt8]) -> [UInt8]? {
         let (chunk, index, found) = find(name)
-        return found ? value(of: chunks[chunk][index]) : nil
+        if found { return value(of: chunks[chunk][index]) }
+        missing = (name, chunk, index)
+        return nil
     }
 
     package func set(_ name: [UInt8], _ value: [UInt8]) {
         isUsed = true
-        let (chunk, index, found) = find(name)
+        let (chunk, index, found) = place(of: name)
+        missing = nil
         if found {
             var slot = chunks[chunk][index]
             let start = slot.valueStart
             if Int(slot.valueCount) >= value.count {
-                for offset in 0..<value.count { bytes[start + offset] = value[offset] }
+                bytes.withUnsafeMutableBytes { all in
+                    UnsafeMutableRawBufferPointer(rebasing: all[start..<start + value.count])
+                        .copyBytes(from: value)
+                }
             } else {
                 slot.valueStart = bytes.count
                 bytes.append(contentsOf: value)
@@ -125,6 +136,7 @@ package final class MemoryItems: ItemStore {
     package func remove(_ name: [UInt8]) {
         let (chunk, index, found) = find(name)
         guard found else { return }
+        missing = nil
         chunks[chunk].remove(at: index)
         if chunks[chunk].isEmpty, chunks.count > 1 { chunks.remove(at: chunk) }
         count -= 1
@@ -169,6 +181,11 @@ package final class MemoryItems: ItemStore {
 
     private func value(of slot: Slot) -> [UInt8] {
         Array(bytes[slot.valueStart..<slot.valueStart + Int(slot.valueCount)])
+    }
+
+    private func place(of name: [UInt8]) -> (chunk: Int, index: Int, found: Bool) {
+        guard let missing, missing.name == name else { return find(name) }
+        return (missing.chunk, missing.index, false)
     }
 
     /// Returns the position of a name, or the position at which to insert it.

@@ -4,6 +4,9 @@ internal import TapedeckLog
 @_spi(Core) internal import TapedeckModel
 
 /// The result of folding all or part of a partition, as bytes to be written in order.
+///
+/// Its memory is used again after it has been written, because new memory costs a page fault for
+/// every 4 KiB.
 struct PartitionOutput: @unchecked Sendable {
     /// The output of one projection.
     final class Part {
@@ -18,6 +21,13 @@ struct PartitionOutput: @unchecked Sendable {
         var byteCount: Int {
             states.bytes.count + items.bytes.count + rows.bytes.count + checkpoints.bytes.count
         }
+
+        /// Removes everything; the rows were passed on.
+        fileprivate func removeAll() {
+            for batch in [states, items, checkpoints] { batch.removeAll() }
+            rows = RowBatch()
+            frozen.removeAll()
+        }
     }
 
     var number: Int
@@ -26,6 +36,11 @@ struct PartitionOutput: @unchecked Sendable {
     init(_ number: Int, drivers: Int) {
         self.number = number
         parts = (0..<drivers).map { _ in Part() }
+    }
+
+    /// Removes everything.
+    func removeAll() {
+        for part in parts { part.removeAll() }
     }
 
     var byteCount: Int { parts.reduce(0) { $0 + $1.byteCount } }
@@ -45,6 +60,8 @@ final class PartitionFolder {
     @exclusivity(unchecked) private var folded = KeyOutput()
     /// The receiver of the results.
     private let handover: OrderedHandover<PartitionOutput>
+    /// Returns an empty output.
+    private let output: (_ number: Int) -> PartitionOutput
 
     /// The size, in bytes, above which a projection's output is handed over before the partition is
     /// finished.
@@ -60,8 +77,10 @@ final class PartitionFolder {
     init(
         _ log: EventLog, _ routing: Routing, _ admission: EventAdmission,
         _ order: consuming EntryOrder, partBytesMax: Int,
+        output: @escaping (_ number: Int) -> PartitionOutput,
         into handover: OrderedHandover<PartitionOutput>
     ) {
+        self.output = output
         self.partBytesMax = partBytesMax
         self.log = log
         self.routing = routing
@@ -73,7 +92,7 @@ final class PartitionFolder {
     /// Folds a partition and hands over the result.
     func fold(_ number: Int, _ all: [PartitionEntries]) throws {
         let entries = order.sorted(try all.flatMap { try $0.take(number) })
-        var output = PartitionOutput(number, drivers: routing.drivers.count)
+        var output = output(number)
         var start = 0
         while start < entries.count {
             // Each transaction makes a limited number of lookups, so that it does not pin old pages
@@ -182,7 +201,7 @@ final class PartitionFolder {
     /// Hands over the current output, and returns the empty part of a projection in the next one.
     private func handOver(_ index: Int, _ output: inout PartitionOutput) -> PartitionOutput.Part {
         put(output, isLast: false)
-        output = PartitionOutput(output.number, drivers: routing.drivers.count)
+        output = self.output(output.number)
         return output.parts[index]
     }
 

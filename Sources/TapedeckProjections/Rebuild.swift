@@ -234,7 +234,7 @@ package final class Rebuild: @unchecked Sendable {
                 let folder = PartitionFolder(
                     self.log, routing, admission, EntryOrder(partitions),
                     partBytesMax: self.budgets.outputBytesMax / Rebuild.partsWaiting,
-                    into: handover)
+                    output: { loader.emptyOutput($0) }, into: handover)
                 while let number = handover.take() {
                     if self.isCancelled() { throw CancellationError() }
                     try folder.fold(number, entries)

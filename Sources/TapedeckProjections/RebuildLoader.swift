@@ -1,4 +1,5 @@
 internal import Foundation
+internal import Synchronization
 internal import TapedeckLMDB
 internal import TapedeckLog
 internal import TapedeckModel
@@ -15,6 +16,8 @@ final class RebuildLoader: @unchecked Sendable {
     private let runs: [RowRuns]
     private(set) var frozen: [FrozenKey] = []
     private var frozenRows: [(driver: Int, key: [UInt8], value: [UInt8])] = []
+    /// Outputs that have been written, to be used again.
+    private let written = Mutex<[PartitionOutput]>([])
 
     init(
         _ file: ViewsFile, _ drivers: [ProjectionDriver], _ budgets: Rebuild.Budgets, reports: Bool
@@ -43,6 +46,24 @@ final class RebuildLoader: @unchecked Sendable {
         return tables
     }
 
+    /// Returns an empty output for a partition; any thread may call this method.
+    func emptyOutput(_ number: Int) -> PartitionOutput {
+        guard var output = written.withLock({ $0.popLast() }) else {
+            return PartitionOutput(number, drivers: drivers.count)
+        }
+        output.number = number
+        return output
+    }
+
+    /// Empties outputs that have been written, and keeps a few of them.
+    private func keep(_ outputs: ArraySlice<PartitionOutput>) {
+        for output in outputs { output.removeAll() }
+        written.withLock { $0 += outputs.prefix(RebuildLoader.outputsKept - $0.count) }
+    }
+
+    /// The maximum number of written outputs whose memory is kept; usually, no more are in use.
+    private static let outputsKept = 4
+
     func load(_ outputs: [PartitionOutput]) throws {
         var start = 0
         while start < outputs.count {
@@ -55,6 +76,7 @@ final class RebuildLoader: @unchecked Sendable {
                 end += 1
             }
             try write(outputs[start..<end])
+            keep(outputs[start..<end])
             start = end
         }
     }
@@ -99,6 +121,7 @@ final class RebuildLoader: @unchecked Sendable {
     func finish(
         _ checkpoint: ProjectionCheckpoint, _ history: HistoryMark
     ) throws -> [ProjectionReport] {
+        written.withLock { $0 = [] }
         for index in drivers.indices { try loadRows(index) }
         try file.environment.write { transaction in
             for (index, key, value) in frozenRows {

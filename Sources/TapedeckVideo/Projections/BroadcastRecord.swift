@@ -132,7 +132,10 @@ struct BroadcastRecord: Equatable {
             func add(_ field: WireField?) {
                 writer.add(field != nil)
                 guard let field else { return }
-                writer.bytes.appendPrefixed(bytes[field.start..<field.start + field.count])
+                writer.add(UInt64(field.count))
+                writer.bytes.append(
+                    contentsOf: UnsafeRawBufferPointer(
+                        rebasing: bytes[field.start..<field.start + field.count]))
             }
             add(wire.title)
             add(wire.sharer)

@@ -70,7 +70,9 @@ final class FirstItemStore: ItemStore {
     /// The first item of the list; nil if the list is empty.
     ///
     /// `items` contains the other items.
-    private var first: (name: [UInt8], value: [UInt8])?
+    private var first: (name: [UInt8], value: [UInt8])? { didSet { hasChanged = true } }
+    /// Whether `first` has changed since the last call of `keep`.
+    private var hasChanged = false
 
     /// - Parameter list: The prefix of the names in the list.
     init(_ items: any ItemStore, _ list: [UInt8], _ first: FirstItem?) throws(ModelError) {
@@ -88,8 +90,12 @@ final class FirstItemStore: ItemStore {
         return items
     }
 
-    /// The first item as it is stored in the state of the key.
-    var firstItem: FirstItem? { first.map { .item(name: $0.name, value: $0.value) } }
+    /// Copies the first item to the state of the key, if it has changed.
+    func keep(in state: inout FirstItem?) {
+        guard hasChanged else { return }
+        state = first.map { .item(name: $0.name, value: $0.value) }
+        hasChanged = false
+    }
 
     var isUsed: Bool { items.isUsed }
 

@@ -249,7 +249,7 @@ public struct Playability: Projection {
         presence.add(isRemoved: isRemoved, at: event.order)
         guard presence != known else { return }
         items.set(name.bytes, presence.encoded)
-        key.state.firstListing = items.firstItem
+        items.keep(in: &key.state.firstListing)
         if wasListed, presence.isRemoved { key.state.listings -= 1 }
         if !wasListed, !presence.isRemoved { key.state.listings += 1 }
     }

@@ -182,7 +182,7 @@ public struct WatchLater: Projection {
         case 2: try foldBroadcast(event, into: &key)
         default: try foldConfirmation(event, into: &key)
         }
-        key.state.firstBroadcast = items.firstItem
+        items.keep(in: &key.state.firstBroadcast)
     }
 
     /// Adds two rows for a video on the list, and another row if a remote has to remove the mark.
