@@ -124,9 +124,13 @@ public struct FoldOrder: Hashable, Comparable, Sendable {
     }
 
     /// The time in the stamp of an activity, in milliseconds since 1970; nil for an observation.
-    package var stampMilliseconds: UInt64? {
-        rank == 0 ? nil : Stamp(rawValue: first).milliseconds
-    }
+    package var stampMilliseconds: UInt64? { rank == 0 ? nil : activityMilliseconds }
+
+    /// The time in the stamp of this place, which must be the place of an activity.
+    package var activityMilliseconds: UInt64 { Stamp(rawValue: first).milliseconds }
+
+    /// The remote version in this place, which must be the place of an observation.
+    package var observedVersion: UInt64 { first }
 
     /// The place before every event.
     public static let start = FoldOrder(rank: 0, 0, 0, 0, 0)

@@ -123,6 +123,13 @@ public struct WireFields: ~Escapable, ~Copyable {
     @inline(__always)
     @_lifetime(self: copy self)
     mutating func varint() -> UInt64? {
+        guard offset < end else { return nil }
+        // Nearly every key and most lengths have one byte.
+        let first = bytes.unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self)
+        if first < 0x80 {
+            offset += 1
+            return UInt64(first)
+        }
         var value: UInt64 = 0
         var shift: UInt64 = 0
         while offset < end, shift < 64 {

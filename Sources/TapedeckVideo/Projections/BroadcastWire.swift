@@ -56,17 +56,11 @@ struct BroadcastWire {
 extension RawSpan {
     /// Returns `prefix` followed by the bytes of a length-delimited field.
     func bytes(_ field: WireField, after prefix: [UInt8] = []) -> [UInt8] {
-        let count = prefix.count + field.count
-        return [UInt8](unsafeUninitializedCapacity: count) { copy, filled in
-            let copy = UnsafeMutableRawBufferPointer(copy)
-            copy.copyBytes(from: prefix)
-            withUnsafeBytes { bytes in
-                UnsafeMutableRawBufferPointer(rebasing: copy[prefix.count...]).copyMemory(
-                    from: UnsafeRawBufferPointer(
-                        rebasing: bytes[field.start..<field.start + field.count]))
-            }
-            filled = count
-        }
+        var copy: [UInt8] = []
+        copy.reserveCapacity(prefix.count + field.count)
+        copy.append(contentsOf: prefix)
+        append(field, to: &copy)
+        return copy
     }
 
     /// Appends the bytes of a length-delimited field.

@@ -57,10 +57,12 @@ struct DeliveredMark: Equatable {
     }
 
     /// Returns whether a remote has withdrawn a toggle's mark after confirming the toggle.
+    ///
+    /// - Parameter toggle: The text of the toggle's event id.
     static func isTakenBack(
-        _ toggle: EventID, _ key: borrowing KeyedState<WatchLater.State>
+        _ toggle: [UInt8], _ key: borrowing KeyedState<WatchLater.State>
     ) throws -> Bool {
-        guard let bytes = key.item(name(of: toggle.textBytes)) else { return false }
+        guard let bytes = key.item(name(of: toggle)) else { return false }
         for mark in try read(bytes) {
             if let fall = try Marks.run(of: mark.broadcast, key)?.fall,
                 fall.observedVersion > mark.version

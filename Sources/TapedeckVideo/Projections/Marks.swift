@@ -116,10 +116,7 @@ enum Marks {
         var kept: [(name: [UInt8], value: [UInt8])] = []
         while let mark = key.firstItem(prefix: RowKey(toggle)) {
             key.removeItem(RowKey(mark.name))
-            let toggle = EventID(mark.value.utf8Text)
-            if try !(toggle.map { try DeliveredMark.isTakenBack($0, key) } ?? false) {
-                kept.append(mark)
-            }
+            if try !DeliveredMark.isTakenBack(mark.value, key) { kept.append(mark) }
         }
         for mark in kept { key.setItem(RowKey(mark.name), mark.value) }
     }
@@ -165,14 +162,5 @@ extension FoldOrder {
     init?(item bytes: [UInt8]) {
         guard bytes.count == FoldOrder.encodedCount else { return nil }
         self = bytes.withUnsafeBytes { FoldOrder(decoding: $0) }
-    }
-
-    /// The remote version in this order, which must be the order of an observation.
-    var observedVersion: UInt64 { item[1..<9].reduce(0) { $0 << 8 | UInt64($1) } }
-
-    /// The time in the stamp of an activity, in Unix milliseconds.
-    var activityMilliseconds: UInt64 {
-        // Bytes 1 to 8 contain the stamp, whose upper 48 bits are the milliseconds.
-        item[1..<7].reduce(0) { $0 << 8 | UInt64($1) }
     }
 }

@@ -222,8 +222,9 @@ public struct WatchLater: Projection {
         }
         if isOn {
             guard key.state.clear < event.order else { return }
-            guard try !DeliveredMark.isTakenBack(event.id, key) else { return }
-            key.setItem(Marks.name(event.order), event.id.textBytes)
+            let id = event.id.textBytes
+            guard try !DeliveredMark.isTakenBack(id, key) else { return }
+            key.setItem(Marks.name(event.order), id)
             Marks.refresh(&key)
         } else {
             Marks.clear(before: event.order, by: event.id, isCrossing: false, &key)
