@@ -8,10 +8,16 @@ public protocol ViewReader {
     /// Returns the state of a key; nil if the key has no events.
     func state<P: Projection>(of projection: P, key: Tag) throws -> P.State?
 
-    /// Returns the states of several keys, in the same order; nil for a key that has no events.
+    /// Calls `body` for each key that has events, in the order of the keys, with the index of the
+    /// key and a reader of its state.
     ///
-    /// Faster than `state(of:key:)` for each key.
-    func states<P: Projection>(of projection: P, keys: [Tag]) throws -> [P.State?]
+    /// Faster than `state(of:key:)` for each key, because `body` decodes each state where it is
+    /// used, and no state is stored or copied. If `body` throws an error that is not a
+    /// `ProjectionError`, the state is reported as damaged.
+    func forEachState(
+        of projection: some Projection, keys: [Tag],
+        _ body: (_ index: Int, _ state: inout StateReader) throws -> Void
+    ) throws
 
     /// Returns one item of a key; nil if there is none.
     func item(of projection: some Projection, key: Tag, name: RowKey) throws -> [UInt8]?
@@ -67,9 +73,20 @@ extension ViewReader {
     /// Nil.
     public var device: OriginID? { nil }
 
-    /// Reads the states one by one.
-    public func states<P: Projection>(of projection: P, keys: [Tag]) throws -> [P.State?] {
-        try keys.map { try state(of: projection, key: $0) }
+    /// Reads the states with `state(of:key:)`, and encodes each of them for `body`.
+    public func forEachState(
+        of projection: some Projection, keys: [Tag],
+        _ body: (_ index: Int, _ state: inout StateReader) throws -> Void
+    ) throws {
+        for (index, key) in keys.enumerated() {
+            guard let state = try state(of: projection, key: key) else { continue }
+            var writer = StateWriter()
+            state.encode(into: &writer)
+            try writer.bytes.withUnsafeBytes { bytes in
+                var reader = StateReader(bytes)
+                try body(index, &reader)
+            }
+        }
     }
 
     /// Returns the rows of a table; the parameter `tag` is not used.

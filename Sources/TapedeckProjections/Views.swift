@@ -53,39 +53,50 @@ public struct Views: ViewReader {
 
     /// Returns the state of a key; nil if the key has no events.
     public func state<P: Projection>(of projection: P, key: Tag) throws -> P.State? {
-        try state(of: projection, key, in: source(projection))
+        var state: P.State?
+        try readState(of: projection, key, in: source(projection)) {
+            state = try P.State(decoding: &$0)
+        }
+        return state
     }
 
-    /// Returns the states of several keys, in the same order; see `ViewReader`.
-    public func states<P: Projection>(of projection: P, keys: [Tag]) throws -> [P.State?] {
+    /// Calls `body` with the state of each key that has events; see `ViewReader`.
+    public func forEachState(
+        of projection: some Projection, keys: [Tag],
+        _ body: (_ index: Int, _ state: inout StateReader) throws -> Void
+    ) throws {
         let source = try source(projection)
-        return try keys.map { try state(of: projection, $0, in: source) }
-    }
-
-    private func state<P: Projection>(
-        of projection: P, _ key: Tag, in source: Source
-    ) throws -> P.State? {
-        switch source {
-        case .tables(let tables, let transaction):
-            scope.recorder?.add(projection, key: key)
-            return try transaction.get(tables.states, ViewKey(key).bytes).map {
-                try state(of: projection, key, $0)
-            }
-        case .folds(let folds, let place):
-            let stored = try folds.key(key, place).stored
-            guard !stored.isEmpty else { return nil }
-            return try stored.withUnsafeBytes { try state(of: projection, key, $0) }
+        for (index, key) in keys.enumerated() {
+            try readState(of: projection, key, in: source) { try body(index, &$0) }
         }
     }
 
-    private func state<P: Projection>(
-        of projection: P, _ key: Tag, _ bytes: UnsafeRawBufferPointer
-    ) throws -> P.State {
+    /// Calls `body` with the state of a key, unless the key has no events.
+    private func readState(
+        of projection: some Projection, _ key: Tag, in source: Source,
+        _ body: (inout StateReader) throws -> Void
+    ) throws {
+        switch source {
+        case .tables(let tables, let transaction):
+            scope.recorder?.add(projection, key: key)
+            guard let stored = try transaction.get(tables.states, ViewKey(key).bytes) else { return }
+            try read(stored, of: projection, key, body)
+        case .folds(let folds, let place):
+            let stored = try folds.key(key, place).stored
+            guard !stored.isEmpty else { return }
+            try stored.withUnsafeBytes { try read($0, of: projection, key, body) }
+        }
+    }
+
+    private func read(
+        _ bytes: UnsafeRawBufferPointer, of projection: some Projection, _ key: Tag,
+        _ body: (inout StateReader) throws -> Void
+    ) throws {
         do {
             let stored = try StoredKey(bytes, law: projection.law)
             if scope.recorder != nil, stored.isFrozen { throw Views.isFrozen(projection, key) }
             var reader = StateReader(stored.state, isForQuery: true)
-            return try P.State(decoding: &reader)
+            try body(&reader)
         } catch let error as ProjectionError {
             throw error
         } catch {

@@ -181,30 +181,30 @@ extension VideoQueries {
         _ rows: [Row], _ table: GroupTable, at now: UTCTime
     ) throws -> [(GroupEntry, until: UTCTime?)] {
         let keys = rows.map { tag("video", in: $0, after: table.prefixCount) }
-        let videos = try videos(rows, keys, table)
-        let marked = try reader.states(of: projections.watchLater, keys: keys)
-        let checked = try reader.states(of: projections.playability, keys: keys)
-        return try rows.indices.map { index in
-            let known = checked[index]?.resolved(at: now)
-            let entry = videos[index].entry(
-                of: keys[index], listedAt: table.listedAt(rows[index]),
-                isOnWatchLater: marked[index]?.since != nil, known?.state ?? .unknown)
-            return (try table.isOfSubmissions ? submitted(entry) : entry, known?.until)
+        var entries = zip(rows, keys).map { row, key in
+            (GroupEntry(of: key, listedAt: table.listedAt(row)), until: UTCTime?.none)
         }
-    }
-
-    private func videos(
-        _ rows: [Row], _ keys: [Tag], _ table: GroupTable
-    ) throws -> [VideoList.State] {
-        guard table.holdsState else {
-            return try reader.states(of: projections.videos, keys: keys)
-                .map { $0 ?? VideoList.State() }
-        }
-        return try rows.map { row in
-            try StateReader.read(row.value) { (reader) throws(ModelError) in
-                try VideoList.State(reading: &reader)
+        if table.holdsState {
+            for (index, row) in rows.enumerated() {
+                entries[index].0.add(
+                    try StateReader.read(row.value) { (reader) throws(ModelError) in
+                        try VideoList.State(reading: &reader)
+                    })
+            }
+        } else {
+            try reader.forEachState(of: projections.videos, keys: keys) { index, state in
+                entries[index].0.add(try VideoList.State(reading: &state))
             }
         }
+        try reader.forEachState(of: projections.watchLater, keys: keys) { index, state in
+            entries[index].0.watchLater = try WatchLater.State(decoding: &state).since != nil
+        }
+        try reader.forEachState(of: projections.playability, keys: keys) { index, state in
+            let known = try Playability.State(reading: &state).resolved(at: now)
+            (entries[index].0.playability, entries[index].until) = (known.state, known.until)
+        }
+        guard table.isOfSubmissions else { return entries }
+        return try entries.map { (try submitted($0.0), $0.until) }
     }
 
     /// Returns the entry of a submitted video, with the facts of the submission if the video was
@@ -261,17 +261,25 @@ extension VideoQueries {
     }
 }
 
-extension VideoList.State {
-    /// Returns the video's entry in a group.
-    fileprivate func entry(
-        of key: Tag, listedAt: UTCTime?, isOnWatchLater: Bool, _ playability: PlayabilityState
-    ) -> GroupEntry {
-        GroupEntry(
-            key: String(key.name), title: shownTitle?.utf8Text, sharer: sharer?.utf8Text,
-            sharerImageUrl: sharerImage?.utf8Text, thumbnailUrl: about.thumbnail?.utf8Text,
-            durationSeconds: about.durationSeconds, broadcasts: Int(clamping: broadcasts),
-            newestAt: newestAt.map(UTCTime.init), listedAt: listedAt, liked: isLiked,
-            watchLater: isOnWatchLater, watched: isWatched, playability: playability)
+extension GroupEntry {
+    /// Creates the entry of a video of which nothing else is known.
+    fileprivate init(of key: Tag, listedAt: UTCTime?) {
+        self.init(
+            key: String(key.name), title: nil, sharer: nil, sharerImageUrl: nil, thumbnailUrl: nil,
+            durationSeconds: nil, broadcasts: 0, newestAt: nil, listedAt: listedAt, liked: false,
+            watchLater: false, watched: false, playability: .unknown)
+    }
+
+    /// Adds the facts of a video.
+    fileprivate mutating func add(_ video: VideoList.State) {
+        title = video.shownTitle?.utf8Text
+        sharer = video.sharer?.utf8Text
+        sharerImageUrl = video.sharerImage?.utf8Text
+        thumbnailUrl = video.about.thumbnail?.utf8Text
+        durationSeconds = video.about.durationSeconds
+        broadcasts = Int(clamping: video.broadcasts)
+        newestAt = video.newestAt.map(UTCTime.init)
+        (liked, watched) = (video.isLiked, video.isWatched)
     }
 }
 

@@ -90,7 +90,7 @@ extension Playability.State {
     func resolved(
         at now: UTCTime
     ) -> (state: PlayabilityState, reason: String?, until: UTCTime?) {
-        if let verdict, !verdict.isPlayable { return (.unplayable, verdict.reason, nil) }
+        if let reason = verdict?.reason { return (.unplayable, reason, nil) }
         if let remote, remote.holds(at: now) {
             return (.unplayable, "remote", remote.endsAt.map(UTCTime.init))
         }
