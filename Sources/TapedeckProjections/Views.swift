@@ -79,7 +79,9 @@ public struct Views: ViewReader {
         switch source {
         case .tables(let tables, let transaction):
             scope.recorder?.add(projection, key: key)
-            guard let stored = try transaction.get(tables.states, ViewKey(key).bytes) else { return }
+            guard let stored = try transaction.get(tables.states, ViewKey(key).bytes) else {
+                return
+            }
             try read(stored, of: projection, key, body)
         case .folds(let folds, let place):
             let stored = try folds.key(key, place).stored

@@ -33,8 +33,8 @@ public struct LikeVideo: Sendable {
     /// lookups.
     public func decide(_ queries: VideoQueries<some ViewReader>) throws -> [any Event] {
         try queries.requireDeviceAccount(at: Shelby.system)
-        let known = try queries.requireKnown(video)
-        guard (known.state?.isLiked ?? false) != isOn else { return [] }
+        let isLiked = try queries.requireKnown(video)?.isLiked ?? false
+        guard isLiked != isOn else { return [] }
         return [LikeToggled.with { ($0.video, $0.isOn) = (video.text, isOn) }]
     }
 }

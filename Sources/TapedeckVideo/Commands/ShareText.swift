@@ -97,28 +97,26 @@ extension VideoQueries {
     }
 
     func shareText(of video: VideoKey, to destination: String) throws -> ShareText {
-        let (state, submission) = try requireKnown(video)
+        let state = try requireKnown(video)
         let broadcast = try state.flatMap { try winner(of: video, $0) }
         return ShareText(
-            of: video, titled: state?.shownTitle?.utf8Text ?? submission?.title,
+            of: video,
+            titled: try state?.shownTitle?.utf8Text ?? submission(video: video.text)?.title,
             at: broadcast?.shortLink?.utf8Text, by: broadcast.flatMap { sharer(of: $0) },
             to: destination)
     }
 
-    /// Returns what is known about a video: its place in the video list and its submission.
+    /// Returns the state of a video in the video list; nil if only other lists contain the video.
     ///
     /// Throws `ShareVideo.Refusal` if the video is not on any of the store's lists.
     @discardableResult
-    func requireKnown(
-        _ video: VideoKey
-    ) throws -> (state: VideoList.State?, submission: SubmissionEntry?) {
+    func requireKnown(_ video: VideoKey) throws -> VideoList.State? {
         let state = try reader.state(of: projections.videos, key: video.tag)
-        let submission = try submission(video: video.text)
-        if let state, state.broadcasts > 0 { return (state, submission) }
-        if submission != nil { return (state, submission) }
+        if let state, state.broadcasts > 0 { return state }
+        if try submission(video: video.text) != nil { return state }
         let lists = try reader.state(of: projections.lists, key: video.tag)?.lists ?? 0
         guard lists > 0 else { throw ShareVideo.Refusal.unknownVideo }
-        return (state, nil)
+        return state
     }
 
     /// Returns the name of the sharer of a broadcast; a name on Twitter begins with one "@".

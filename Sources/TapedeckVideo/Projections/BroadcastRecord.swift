@@ -128,23 +128,19 @@ struct BroadcastRecord: Equatable {
         writer.add(wire.isRemoved)
         writer.add(fields.rawValue)
         writer.add(wire.createdAt)
-        payload.withUnsafeBytes { bytes in
-            func add(_ field: WireField?) {
-                writer.add(field != nil)
-                guard let field else { return }
-                writer.add(UInt64(field.count))
-                writer.bytes.append(
-                    contentsOf: UnsafeRawBufferPointer(
-                        rebasing: bytes[field.start..<field.start + field.count]))
-            }
-            add(wire.title)
-            add(wire.sharer)
-            add(wire.origin)
-            add(wire.comment)
-            add(wire.sharerImage)
-            add(wire.shortLink)
-            add(wire.message)
+        func add(_ field: WireField?) {
+            writer.add(field != nil)
+            guard let field else { return }
+            writer.add(UInt64(field.count))
+            payload.append(field, to: &writer.bytes)
         }
+        add(wire.title)
+        add(wire.sharer)
+        add(wire.origin)
+        add(wire.comment)
+        add(wire.sharerImage)
+        add(wire.shortLink)
+        add(wire.message)
         writer.add(wire.liked)
         writer.add(wire.watched)
         return writer.bytes

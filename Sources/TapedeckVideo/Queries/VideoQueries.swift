@@ -86,6 +86,7 @@ extension VideoQueries {
     /// Returns the tag at the end of a row's key, after `prefix` bytes.
     func tag(_ kind: String, in row: Row, after prefix: Int) -> Tag {
         // `RowKey.text` ends in a zero byte.
-        Tag(unchecked: kind + "/" + String(decoding: row.key.dropFirst(prefix).dropLast(), as: UTF8.self))
+        let name = row.key.dropFirst(prefix).dropLast()
+        return Tag(unchecked: kind + "/" + String(decoding: name, as: UTF8.self))
     }
 }
