@@ -89,6 +89,12 @@ extension ViewReader {
         }
     }
 
+    /// The former way to read several states, which copies each of them.
+    @available(*, deprecated, message: "decode each state in forEachState(of:keys:_:)")
+    public func states<P: Projection>(of projection: P, keys: [Tag]) throws -> [P.State?] {
+        try keys.map { try state(of: projection, key: $0) }
+    }
+
     /// Returns the rows of a table; the parameter `tag` is not used.
     public func rows(
         of projection: some Projection, table: Int, lower: RowKey?, upper: RowKey?, after: [UInt8]?,

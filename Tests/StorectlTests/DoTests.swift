@@ -127,7 +127,12 @@ import Testing
         let answer = "whale:a/1"
         try storectl.succeed(
             "append", "AnswerUploaded", #"{"question":"demo-question-2","answer":"\#(answer)"}"#)
-        #expect(try storectl.run(["do", "like", answer]).exit == 4)
+        for (id, exit) in [(answer, 4), ("whale/1", 64)] {
+            for arguments in [["like", id], ["comment", id, "Well said."]] {
+                let refused = try storectl.run(["do"] + arguments)
+                #expect(refused.exit == exit && refused.stderr.contains("add --answer"))
+            }
+        }
         try storectl.succeed("do", "like", "--answer", answer)
         try storectl.succeed("do", "comment", "--answer", answer, "Well said.")
         let answers = try storectl.succeed("query", "answers", "--json").document["answers"]

@@ -219,8 +219,12 @@ struct DoLikeCommand: AsyncParsableCommand {
 
     func run() async throws {
         if subject.isVideo {
-            let like = try LikeVideo(subject.id, isOn: !off)
-            try await options.decide(VideoProjections.standard.ofSharing) { try like.decide($0) }
+            try await subject.asVideo {
+                let like = try LikeVideo(subject.id, isOn: !off)
+                try await options.decide(VideoProjections.standard.ofSharing) {
+                    try like.decide($0)
+                }
+            }
         } else {
             let like = LikeAnswer(subject.id, isOn: !off)
             try await options.decide(VideoProjections.standard.ofAnswers) { try like.decide($0) }
@@ -248,8 +252,12 @@ struct DoCommentCommand: AsyncParsableCommand {
 
     func run() async throws {
         if subject.isVideo {
-            let comment = try CommentOnVideo(subject.id, text: text)
-            try await options.decide(VideoProjections.standard.ofSharing) { try comment.decide($0) }
+            try await subject.asVideo {
+                let comment = try CommentOnVideo(subject.id, text: text)
+                try await options.decide(VideoProjections.standard.ofSharing) {
+                    try comment.decide($0)
+                }
+            }
         } else {
             let comment = try CommentOnAnswer(subject.id, text: text)
             try await options.decide(VideoProjections.standard.ofAnswers) { try comment.decide($0) }
@@ -375,6 +383,21 @@ struct SubjectOptions: ParsableArguments {
 
     /// Whether `id` names a video: its key and all of its URLs contain a colon or a slash.
     var isVideo: Bool { !answer && id.contains { $0 == ":" || $0 == "/" } }
+
+    /// Calls `body`, which treats the argument as a video.
+    ///
+    /// If there is no such video, the hint of the error also says how to name an answer.
+    func asVideo(_ body: () async throws -> Void) async throws {
+        do {
+            try await body()
+        } catch let error as any CodedError
+            where error is ShareVideo.Refusal || error.code == .invalidVideo
+        {
+            let hint = error.hint.map { "\($0); " } ?? ""
+            throw ModelError(
+                error.code, error.message, hint: hint + "add --answer if it is an answer's id")
+        }
+    }
 }
 
 /// The fields of a profile that can be cleared, by their names in `ProfileEdited`.
