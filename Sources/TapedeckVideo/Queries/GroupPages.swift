@@ -179,32 +179,32 @@ extension VideoQueries {
     /// the time is nil if the entry will not change.
     func entries(
         _ rows: [Row], _ table: GroupTable, at now: UTCTime
-    ) throws -> [(GroupEntry, until: UTCTime?)] {
+    ) throws -> [(entry: GroupEntry, until: UTCTime?)] {
         let keys = rows.map { tag("video", in: $0, after: table.prefixCount) }
         var entries = zip(rows, keys).map { row, key in
-            (GroupEntry(of: key, listedAt: table.listedAt(row)), until: UTCTime?.none)
+            (entry: GroupEntry(of: key, listedAt: table.listedAt(row)), until: UTCTime?.none)
         }
         if table.holdsState {
             for (index, row) in rows.enumerated() {
-                entries[index].0.add(
+                entries[index].entry.add(
                     try StateReader.read(row.value) { (reader) throws(ModelError) in
                         try VideoList.State(reading: &reader)
                     })
             }
         } else {
             try reader.forEachState(of: projections.videos, keys: keys) { index, state in
-                entries[index].0.add(try VideoList.State(reading: &state))
+                entries[index].entry.add(try VideoList.State(reading: &state))
             }
         }
         try reader.forEachState(of: projections.watchLater, keys: keys) { index, state in
-            entries[index].0.watchLater = try WatchLater.State(decoding: &state).since != nil
+            entries[index].entry.watchLater = try WatchLater.State(decoding: &state).since != nil
         }
         try reader.forEachState(of: projections.playability, keys: keys) { index, state in
             let known = try Playability.State(reading: &state).resolved(at: now)
-            (entries[index].0.playability, entries[index].until) = (known.state, known.until)
+            (entries[index].entry.playability, entries[index].until) = (known.state, known.until)
         }
         guard table.isOfSubmissions else { return entries }
-        return try entries.map { (try submitted($0.0), $0.until) }
+        return try entries.map { (try submitted($0.entry), $0.until) }
     }
 
     /// Returns the entry of a submitted video, with the facts of the submission if the video was
